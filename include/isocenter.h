@@ -570,6 +570,10 @@ enum {
     // Total variation, the sum over voxels of sqrt(sum over axes |difference|^2), differences weighted by
     // isoc_mri_set_difference_weights: images of few edges.
     ISOC_MRI_PENALTY_VARIATION = 4,
+    // The sum of the singular values of blocks of voxels by images: a series (isoc_mri_set_frames, isoc_mri_set_windows,
+    // isoc_mri_set_basis), all of whose images are then reconstructed together, that changes in few ways at each place. Zhang, Pauly and
+    // Levesque, Magn. Reson. Med. 73, 2015.
+    ISOC_MRI_PENALTY_LOW_RANK = 5,
 };
 
 // What minimises.
@@ -580,10 +584,10 @@ enum {
     // Conjugate gradient: for penalties 0 to 2.
     ISOC_MRI_ALGORITHM_CONJUGATE_GRADIENT = 1,
     // Accelerated proximal gradient with restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), its step by the largest
-    // curvature met: for penalties 3 and 4. Total variation's proximal step takes 10 rounds on the dual.
+    // curvature met: for penalties 3 to 5. Total variation's proximal step takes 10 rounds on the dual.
     ISOC_MRI_ALGORITHM_FISTA = 2,
-    // A primal-dual method (Condat 2013; Vu 2013): for penalties 3 and 4. Less work an iteration than Fista with total variation, and
-    // more iterations; wavelets stay where they are.
+    // A primal-dual method (Condat 2013; Vu 2013): for penalties 3 to 5. Less work an iteration than Fista with total variation, and
+    // more iterations; wavelets and blocks stay where they are.
     ISOC_MRI_ALGORITHM_PRIMAL_DUAL = 3,
 };
 
@@ -1365,9 +1369,9 @@ typedef struct {
     // Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     double upsampling;
     // Weight of the penalty, relative to nothing. Penalties 0 to 2: the unit is that of F^H W F, whose diagonal is the sum of the
-    // weights. 3 and 4: that times the image's; 3e-3 of isoc_mri_info.lambda_limit is where to begin.
+    // weights. 3 to 5: that times the image's; 3e-3 of isoc_mri_info.lambda_limit is where to begin.
     double lambda;
-    // Stops at this |residual| / |right-hand side|, or, with penalties 3 and 4, |step| / |image|; 0 means 1e-6.
+    // Stops at this |residual| / |right-hand side|, or, with penalties 3 to 5, |step| / |image|; 0 means 1e-6.
     double residual;
     // An isoc_mri_algorithm.
     uint32_t algorithm;
@@ -1376,12 +1380,15 @@ typedef struct {
     // Levels of the wavelet transform; 0 means as many as leave averages of 8 voxels an axis. A line of odd length passes its last
     // element on, so that any size will do.
     uint32_t levels;
-    // 0: the grid of wavelets moves from iteration to iteration, so that it does not show. Else it stays, and the objective is one of
-    // a fixed problem.
-    uint32_t fixed_wavelets;
+    // 0: the grid of wavelets or blocks moves from iteration to iteration, so that it does not show. Else it stays, and the objective is
+    // one of a fixed problem.
+    uint32_t fixed_grid;
     // Differences shorter than this count by their square over twice this in total variation (Huber's function); 0: none. In the
     // image's unit.
     double huber;
+    // Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
+    // or series of as many images, as fit: about 80 of the fewer of both.
+    int64_t block;
 } isoc_mri_options;
 
 // What a plan found and decided.

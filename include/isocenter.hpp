@@ -1509,7 +1509,7 @@ public:
         return detail::get(found, isoc_mri_history, self(), image, residuals.data(), residuals.count(), &found);
     }
 
-    // The same of what penalties `wavelets` and `variation` made less; there are none with other penalties.
+    // The same of what penalties `wavelets`, `variation` and `low_rank` made less; there are none with other penalties.
     outcome<int64_t> objective(int64_t image, span<double> objectives) {
         int64_t found = 0;
         return detail::get(found, isoc_mri_objective, self(), image, objectives.data(), objectives.count(), &found);

@@ -49,7 +49,7 @@ def ours(k, samples, maps, context, penalty, lambda_, iterations, **options):
     mri = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=SIDE, ny=SIDE, coils=COILS, context=context)
     mri.set_maps(maps)
     mri.set_options(penalty=penalty, lambda_=lambda_, iterations=iterations, residual=1e-12, tolerance=1e-4,
-                    fixed_wavelets=True, **options)
+                    fixed_grid=True, **options)
     return mri.reconstruct(samples), mri.objective() if lambda_ else None
 
 

@@ -176,7 +176,7 @@ impl Mri<'_> {
             struct_size: input.struct_size(size_of::<isoc_mri_options>()),
             method: input.code(3),
             normal: input.code(3),
-            penalty: input.code(5),
+            penalty: input.code(6),
             warm_start: input.code(2),
             sines: input.code(2),
             iterations: input.small(3, 6, ITERATIONS),
@@ -187,8 +187,9 @@ impl Mri<'_> {
             algorithm: input.code(4),
             wavelet: input.code(2),
             levels: input.code(4),
-            fixed_wavelets: input.code(2),
+            fixed_grid: input.code(2),
             huber: input.real(0.0),
+            block: input.small(0, 4, 64),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_mri_set_options(handle, passed));

@@ -57,10 +57,25 @@ impl Sums {
         kernel: &Function,
         parameter: &P,
     ) -> Result<[f64; N]> {
+        // SAFETY: by this function's contract.
+        unsafe { self.launch_with(queue, kernel, 0, parameter) }
+    }
+
+    /// The same of a kernel whose blocks take so many bytes of shared memory.
+    ///
+    /// # Safety
+    /// As for `launch`.
+    pub(crate) unsafe fn launch_with<P: Copy, const N: usize>(
+        &self,
+        queue: &Queue,
+        kernel: &Function,
+        shared: usize,
+        parameter: &P,
+    ) -> Result<[f64; N]> {
         if N > self.most {
             fail!(Internal, "{N} sums where there is room for {}", self.most);
         }
-        let launch = Launch { grid: [PARTS, 1, 1], block: [THREADS, 1, 1], shared: 0 };
+        let launch = Launch { grid: [PARTS, 1, 1], block: [THREADS, 1, 1], shared };
         // SAFETY: by this function's contract; page-locked memory is the GPU's as well, and is read after the wait.
         unsafe {
             kernel.launch(&queue.stream, launch, parameter)?;

@@ -13,7 +13,7 @@ use super::transform::{Effects, Fourier, SHARES};
 use crate::context::{Context, LogLevel};
 use crate::cpu::buffer::Buffer;
 use crate::cpu::simd::Real;
-use crate::error::{Result, Status, fail};
+use crate::error::{Error, Result, Status, fail};
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -134,12 +134,17 @@ impl Convolutions {
 pub(super) fn fitting<E: Engine>(engine: &mut E, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<Solve> {
     match engine.check_memory(context, fourier, solve) {
         Err(e) if solve.or_pairs && e.status == Status::MemoryCap => {
-            context.log(LogLevel::Info, || {
-                format!("F^H W F goes by pairs of transforms, since there is no memory for Q: {}", e.message)
-            });
+            tell_of_pairs(context, &e);
             let pairs = Solve { toeplitz: false, or_pairs: false, ..*solve };
             engine.check_memory(context, fourier, &pairs).map(|()| pairs)
         }
         checked => checked.map(|()| *solve),
     }
+}
+
+/// Why F^H W F goes by pairs of transforms.
+pub(super) fn tell_of_pairs(context: &Context, error: &Error) {
+    context.log(LogLevel::Info, || {
+        format!("F^H W F goes by pairs of transforms, since there is no memory for Q: {}", error.message)
+    });
 }

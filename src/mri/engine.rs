@@ -1,8 +1,9 @@
 //! What a plan computes with, on the processor or on a GPU: the encoding operator (coil sensitivities, Fourier sums, density
 //! weights), F^H W F and the penalty, and the vectors that these work on.
 
+use super::low_rank::Blocks;
 use super::matrix::Matrix;
-use super::penalty::{Penalty, Solver};
+use super::penalty::{Penalty, Solver, Sparse};
 use super::trajectory::Trajectory;
 use super::transform::{Effects, Fourier, Progress};
 use super::variation::Raise;
@@ -109,8 +110,17 @@ pub(super) struct Solve {
     pub(super) warm_start: bool,
     /// What it is for, which says how many vectors there are.
     pub(super) purpose: Purpose,
+    /// Frames whose images are of one problem; 1 without a series, or where frames go one after the other.
+    pub(super) frames: usize,
     /// Numbers that are kept besides: samples and images of a series whose frame is solved.
     pub(super) besides: u64,
+}
+
+impl Solve {
+    /// Whether the penalty takes images of all frames of a series.
+    pub(super) fn takes_frames_together(&self) -> bool {
+        matches!(self.solver, Solver::Fista(Sparse::LowRank { .. }) | Solver::PrimalDual(Sparse::LowRank { .. }))
+    }
 }
 
 /// What a system's parts are made for.
@@ -144,6 +154,7 @@ pub(super) trait Engine: Sized + Send {
     type Vectors: Momentum;
     type Wavelets: Send;
     type Fields: Send;
+    type Blocks: Send;
     /// What it keeps for some of the samples: trajectory, weights, effects, transform and Q.
     type Side: Send;
     /// Calls mostly wait for a GPU.
@@ -163,6 +174,10 @@ pub(super) trait Engine: Sized + Send {
     fn set_effects(&mut self, terms: Effects);
     /// For other samples; transform and Q are still to be made.
     fn side(&mut self, trajectory: Arc<Trajectory>, weights: Option<Vec<f64>>, effects: Effects) -> Result<Self::Side>;
+    /// Bytes that its own holds once it is made for a solution, where transforms go as soon as there is Q.
+    fn side_bytes(&mut self, fourier: &Fourier, solve: &Solve) -> Result<u64>;
+    /// The transform goes, and is made anew when it is asked for.
+    fn drop_transform(&mut self);
     /// Takes a side, and gives its own.
     fn exchange(&mut self, side: &mut Self::Side);
     /// Squared, `[axis][voxel]`, x first.
@@ -258,6 +273,18 @@ pub(super) trait Engine: Sized + Send {
         work: &mut Self::Wavelets,
         of: (&Wavelets, [usize; 3]),
         image: &mut Vector<Self>,
+    ) -> Result<[f64; 2]>;
+
+    /// What thresholds on singular values of blocks of so many images work in.
+    fn blocks(&mut self, of: &Blocks, images: usize) -> Result<Self::Blocks>;
+    /// Replaces images by those whose blocks' singular values are smaller by a threshold, down to 0; the sum of what is left of them, and
+    /// the largest there was. Without a threshold the images stay.
+    fn shrink(
+        &mut self,
+        work: &mut Self::Blocks,
+        of: &Blocks,
+        threshold: Option<f64>,
+        images: &mut Vector<Self>,
     ) -> Result<[f64; 2]>;
 
     /// Total variation's duals p and their extrapolations q, 0.

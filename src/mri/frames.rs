@@ -1,7 +1,7 @@
 //! Frames of a series: ranges of a scan's samples, which may overlap, with images of their own.
 
 use super::engine::{Engine, Solve, Vector};
-use super::transform::Effects;
+use super::transform::{Effects, Fourier};
 use crate::cpu::buffer::{collected, copied};
 use crate::error::{Result, fail};
 use crate::solve::Vectors;
@@ -104,15 +104,27 @@ impl Frames {
         engine.side(trajectory, weights, effects)
     }
 
-    /// Works on each frame.
+    /// All frames' settings, where their images are of one problem.
+    pub(super) fn together<E: Engine>(&self, engine: &mut E, fourier: &Fourier, solve: &Solve) -> Result<Solve> {
+        let besides = self.beside(engine, solve).besides;
+        let mut side = self.side(engine, self.longest())?;
+        let bytes = with_side(engine, &mut side, |engine| engine.side_bytes(fourier, solve))?;
+        // One is counted as if it were alone.
+        let sides = (self.count() as u64 - 1).saturating_mul(bytes) / (2 * size_of::<E::Real>() as u64);
+        Ok(Solve { frames: self.count(), besides: besides.saturating_add(sides), ..*solve })
+    }
+
+    /// Works on each frame; `after` takes what belonged to its samples.
     pub(super) fn each<E: Engine>(
         &self,
         engine: &mut E,
         mut work: impl FnMut(&mut E, usize, &Range<usize>, &mut E::Side) -> Result<()>,
+        mut after: impl FnMut(E::Side),
     ) -> Result<()> {
         for (frame, range) in self.ranges.iter().enumerate() {
             let mut side = self.side(engine, frame)?;
             work(engine, frame, range, &mut side)?;
+            after(side);
         }
         Ok(())
     }

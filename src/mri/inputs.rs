@@ -331,6 +331,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         or_pairs: false,
         warm_start: false,
         purpose: Purpose::Transform,
+        frames: 1,
         besides: 0,
     };
     engine.run(context, |e, job| {

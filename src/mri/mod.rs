@@ -15,6 +15,7 @@ mod engine;
 mod frames;
 mod gpu;
 mod inputs;
+mod low_rank;
 mod matrix;
 pub mod merit;
 mod normal;

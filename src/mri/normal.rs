@@ -1,22 +1,31 @@
 //! The normal operator, on any engine.
 
 use super::engine::{Engine, Solve, Vector};
+use super::frames::with_side;
 use super::penalty::Penalty;
 use crate::context::Job;
 use crate::error::Result;
 use crate::solve::Vectors;
 
 /// What the normal operator needs besides its input and output.
-pub(super) struct Scratch<E: Engine> {
+pub(super) struct Scratch<'a, E: Engine> {
     /// Samples of one problem's coils, for pairs of transforms.
     samples: Option<Vector<E>>,
-    /// An image of a basis, and its penalty.
+    /// An image of several, and its penalty.
     images: Option<[Vector<E>; 2]>,
+    /// What belongs to the frames of a problem, and the images of one, and their product.
+    frames: Option<(&'a mut [E::Side], [Vector<E>; 2])>,
 }
 
-impl<E: Engine> Scratch<E> {
-    pub(super) fn new(engine: &mut E, solve: &Solve) -> Result<Self> {
-        let samples = engine.scan().coils_per_problem() * engine.scan().samples();
+impl<'a, E: Engine> Scratch<'a, E> {
+    /// `frames`: of a problem whose images are of all frames.
+    pub(super) fn new(engine: &mut E, solve: &Solve, frames: Option<&'a mut [E::Side]>) -> Result<Self> {
+        let (samples, unknowns) =
+            (engine.scan().coils_per_problem() * engine.scan().samples(), engine.scan().unknowns());
+        if let Some(frames) = frames {
+            let parts = [engine.vectors().uninitialised(unknowns)?, engine.vectors().uninitialised(unknowns)?];
+            return Ok(Self { samples: None, images: None, frames: Some((frames, parts)) });
+        }
         let (voxels, images) = (engine.scan().voxels(), engine.scan().effects.images());
         // Identity takes all images at once.
         let one_by_one = images > 1 && solve.lambda > 0.0 && solve.penalty != Penalty::Identity;
@@ -26,6 +35,7 @@ impl<E: Engine> Scratch<E> {
                 true => Some([engine.vectors().uninitialised(voxels)?, engine.vectors().uninitialised(voxels)?]),
                 false => None,
             },
+            frames: None,
         })
     }
 }
@@ -35,11 +45,11 @@ pub(super) fn normal<E: Engine>(
     engine: &mut E,
     image: &Vector<E>,
     out: &mut Vector<E>,
-    scratch: &mut Scratch<E>,
+    scratch: &mut Scratch<'_, E>,
     solve: &Solve,
     job: &Job,
 ) -> Result<()> {
-    normal_of_data(engine, image, out, scratch, job)?;
+    normal_of_data(engine, image, out, scratch, solve, job)?;
     if solve.lambda == 0.0 {
         return Ok(());
     }
@@ -61,9 +71,23 @@ pub(super) fn normal_of_data<E: Engine>(
     engine: &mut E,
     image: &Vector<E>,
     out: &mut Vector<E>,
-    scratch: &mut Scratch<E>,
+    scratch: &mut Scratch<'_, E>,
+    solve: &Solve,
     job: &Job,
 ) -> Result<()> {
+    if let Some((frames, [part, product])) = &mut scratch.frames {
+        let unknowns = engine.scan().unknowns();
+        for (f, side) in frames.iter_mut().enumerate() {
+            engine.vectors().copy((image, f * unknowns), (part, 0), unknowns)?;
+            with_side(engine, side, |engine| {
+                let mut own = Scratch::new(engine, solve, None)?;
+                normal_of_data(engine, part, product, &mut own, solve, job)
+            })?;
+            engine.vectors().copy((product, 0), (out, f * unknowns), unknowns)?;
+            job.check()?;
+        }
+        return Ok(());
+    }
     let Some(samples) = &mut scratch.samples else { return engine.apply_q(image, out, job) };
     engine.forward(image, samples, &mut |_| job.check())?;
     engine.weigh(samples)?;

@@ -1,6 +1,6 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
-use super::convolutions::fitting;
+use super::convolutions::{fitting, tell_of_pairs};
 use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve, Vector};
 use super::frames::{Frames, frame_images, gather, put_images, scatter, with_side};
@@ -11,8 +11,8 @@ use super::solver::{self, Solution};
 use super::transform::Fourier;
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
-use crate::cpu::buffer::collected;
-use crate::error::{Result, fail};
+use crate::cpu::buffer::{collected, reserved};
+use crate::error::{Result, Status, fail};
 use crate::nufft::toeplitz::doubled;
 use crate::solve::Vectors;
 use crate::solve::fista::Progress;
@@ -47,7 +47,10 @@ impl Mri {
         let Plan { engine, frames, .. } = self.plan_mut()?;
         each!(engine, e => e.within(&context, |e| {
             let Some(frames) = frames else { return e.memory(&context, &fourier, &solve) };
-            let solve = frames.beside(e, &solve);
+            let solve = match solve.takes_frames_together() {
+                true => frames.together(e, &fourier, &solve)?,
+                false => frames.beside(e, &solve),
+            };
             let mut side = frames.side(e, frames.longest())?;
             with_side(e, &mut side, |e| e.memory(&context, &fourier, &solve))
         }))
@@ -145,7 +148,7 @@ impl Mri {
                             Encode::Forward => scatter(e, &made, range, &mut out),
                             Encode::Adjoint | Encode::Gridding => put_images(e, &made, frame, &mut out),
                         }
-                    })?;
+                    }, drop)?;
                     out
                 }
             };
@@ -193,7 +196,7 @@ impl Mri {
                             call.normal(e, &part, &solve, 1.0 / count as f64)
                         })?;
                         put_images(e, &made, frame, &mut result)
-                    })?;
+                    }, drop)?;
                     result
                 }
             };
@@ -229,6 +232,11 @@ impl Mri {
                     let start = start(e)?;
                     call.reconstruct(e, data, start.as_ref(), &solve, (&mut solutions, 1.0))?
                 }
+                Some(frames) if solve.takes_frames_together() => {
+                    let solve = call.fit_frames(e, frames, &solve)?;
+                    let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
+                    call.reconstruct_frames(e, frames, data, start.as_ref(), &solve, &mut solutions)?
+                }
                 Some(frames) => {
                     let solve = frames.beside(e, &solve);
                     let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
@@ -244,7 +252,7 @@ impl Mri {
                             call.reconstruct(e, part, start.as_ref(), &solve, (&mut solutions, 1.0 / count as f64))
                         })?;
                         put_images(e, &made, frame, &mut result)
-                    })?;
+                    }, drop)?;
                     result
                 }
             };
@@ -262,7 +270,7 @@ impl Mri {
         let limit = solutions.iter().filter_map(|(_, limit)| *limit).fold(0.0, f64::max);
         if limit > 0.0 && lambda >= limit {
             self.context.log(LogLevel::Warning, || {
-                format!("options.lambda is {lambda}: from {limit:.3e} on, the largest wavelet coefficient of F^H W samples, nothing is kept and the image is 0")
+                format!("options.lambda is {lambda}: from {limit:.3e} on, the largest wavelet coefficient (or singular value of a block) of F^H W samples, nothing is kept and the image is 0")
             });
         }
         (self.solutions, self.lambda_limit) = (solutions.into_iter().map(|(progress, _)| progress).collect(), limit);
@@ -371,7 +379,7 @@ impl Call<'_> {
         job.enter(Stage::Normal);
         let (unknowns, count) = (e.scan().unknowns(), e.scan().problems());
         let mut result = e.vectors().uninitialised(count * unknowns)?;
-        let mut scratch = Scratch::new(e, solve)?;
+        let mut scratch = Scratch::new(e, solve, None)?;
         if count == 1 {
             normal(e, source, &mut result, &mut scratch, solve, job)?;
             return Ok(result);
@@ -417,8 +425,83 @@ impl Call<'_> {
                 e.vectors().copy((start, k * unknowns), (&mut image, 0), unknowns)?;
             }
             e.vectors().copy((&result, k * unknowns), (&mut right, 0), unknowns)?;
-            solutions.push(solver::solve(e, &mut right, &mut image, square, solve, (job, share / count as f64))?);
+            solutions.push(solver::solve(e, &mut right, &mut image, square, solve, None, (job, share / count as f64))?);
             e.vectors().copy((&image, 0), (&mut result, k * unknowns), unknowns)?;
+        }
+        Ok(result)
+    }
+}
+
+/// Of all frames together.
+impl Call<'_> {
+    /// Settings for all frames at once, for which there is memory; see [`fitting`].
+    fn fit_frames<E: Engine>(&self, e: &mut E, frames: &Frames, solve: &Solve) -> Result<Solve> {
+        let Self { context, fourier, .. } = self;
+        let together = frames.together(e, fourier, solve)?;
+        let mut side = frames.side(e, frames.longest())?;
+        let fitted = with_side(e, &mut side, |e| fitting(e, context, fourier, &Solve { or_pairs: false, ..together }));
+        match fitted {
+            Err(error) if solve.or_pairs && error.status == Status::MemoryCap => {
+                tell_of_pairs(context, &error);
+                self.fit_frames(e, frames, &Solve { toeplitz: false, or_pairs: false, ..*solve })
+            }
+            fitted => fitted,
+        }
+    }
+
+    fn reconstruct_frames<E: Engine>(
+        &self,
+        e: &mut E,
+        frames: &Frames,
+        data: Vector<E>,
+        start: Option<&Vector<E>>,
+        solve: &Solve,
+        solutions: &mut Vec<Solution>,
+    ) -> Result<Vector<E>> {
+        let job = self.job;
+        let (unknowns, problems, count) = (e.scan().unknowns(), e.scan().problems(), frames.count());
+        // Right-hand sides `[frame][problem]` first; a solution takes the place of its own.
+        let mut result = e.vectors().uninitialised(count * problems * unknowns)?;
+        let (mut squares, mut sides) = (vec![0.0; problems], reserved(count)?);
+        frames.each(
+            e,
+            |e, frame, range, side| {
+                let mut part = gather(e, &data, range)?;
+                let made = with_side(e, side, |e| {
+                    e.prepare(self.fourier)?;
+                    job.enter(Stage::Adjoint);
+                    let of_frame = solver::data_squares(e, &part)?;
+                    squares.iter_mut().zip(of_frame).for_each(|(sum, square)| *sum += square);
+                    e.weigh(&mut part)?;
+                    let mut made = e.vectors().uninitialised(problems * unknowns)?;
+                    e.adjoint(&part, &mut made, &mut |_| job.check())?;
+                    if solve.toeplitz {
+                        e.drop_transform();
+                        e.prepare_q(self.fourier, job)?;
+                    }
+                    Ok(made)
+                })?;
+                put_images(e, &made, frame, &mut result)
+            },
+            |side| sides.push(side),
+        )?;
+        drop(data);
+        let (mut right, mut image) =
+            (e.vectors().uninitialised(count * unknowns)?, e.vectors().zeros(count * unknowns)?);
+        for (problem, square) in squares.into_iter().enumerate() {
+            let place = |frame: usize| (frame * problems + problem) * unknowns;
+            for frame in 0..count {
+                e.vectors().copy((&result, place(frame)), (&mut right, frame * unknowns), unknowns)?;
+                if let Some(start) = start {
+                    e.vectors().copy((start, place(frame)), (&mut image, frame * unknowns), unknowns)?;
+                }
+            }
+            let part = (job, 1.0 / problems as f64);
+            solutions.push(solver::solve(e, &mut right, &mut image, square, solve, Some(&mut sides), part)?);
+            for frame in 0..count {
+                e.vectors().copy((&image, frame * unknowns), (&mut result, place(frame)), unknowns)?;
+            }
+            image = e.vectors().zeros(count * unknowns)?;
         }
         Ok(result)
     }

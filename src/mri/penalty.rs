@@ -16,6 +16,8 @@ pub enum Penalty {
     Wavelets,
     /// Total variation, the sum over voxels of the length of their differences: images of few edges.
     Variation,
+    /// The sum of the singular values of blocks of voxels by images: series that change in few ways at each place.
+    LowRank,
 }
 
 /// Number and word of the C interface, for messages.
@@ -27,6 +29,7 @@ impl Penalty {
             Self::Matrix => "2 (matrix)",
             Self::Wavelets => "3 (wavelets)",
             Self::Variation => "4 (variation)",
+            Self::LowRank => "5 (low_rank)",
         }
     }
 
@@ -75,6 +78,12 @@ pub(super) enum Sparse {
         /// Shorter differences count by their square.
         huber: f64,
     },
+    LowRank {
+        /// Of a block, in voxels; 0 for the default.
+        edge: usize,
+        /// The grid of blocks stays where it is.
+        fixed: bool,
+    },
 }
 
 /// What solves the problem.
@@ -91,7 +100,8 @@ impl Solver {
         let axes = grid.iter().filter(|n| **n > 1).count() as u64;
         match self {
             Self::ConjugateGradient => 0,
-            Self::Fista(Sparse::Wavelets { .. }) | Self::PrimalDual(Sparse::Wavelets { .. }) => 4,
+            Self::Fista(Sparse::Wavelets { .. } | Sparse::LowRank { .. })
+            | Self::PrimalDual(Sparse::Wavelets { .. } | Sparse::LowRank { .. }) => 4,
             // p and q of each axis.
             Self::Fista(Sparse::Variation { .. }) | Self::PrimalDual(Sparse::Variation { .. }) => 4 + 2 * axes,
         }

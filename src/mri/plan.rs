@@ -4,6 +4,7 @@ use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Purpose, Scan, Solve};
 use super::frames::Frames;
 use super::gpu::engine::GpuEngine;
+use super::low_rank::Blocks;
 use super::penalty::{Algorithm, Penalty, Solver, Sparse};
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
@@ -73,8 +74,10 @@ pub struct Options {
     pub wavelet: Wavelet,
     /// Its levels; 0 takes as many as leave averages of 8 voxels an axis.
     pub levels: usize,
-    /// Wavelets stay where they are; else their grid moves from iteration to iteration.
-    pub fixed_wavelets: bool,
+    /// Wavelets and blocks stay where they are; else their grid moves from iteration to iteration.
+    pub fixed_grid: bool,
+    /// Voxels along an edge of a block of the low-rank penalty; 0 for 8.
+    pub block: usize,
     /// Differences shorter than this count by their square in total variation.
     pub huber: f64,
     /// Maximum number of iterations.
@@ -99,7 +102,8 @@ impl Default for Options {
             algorithm: Algorithm::Auto,
             wavelet: Wavelet::default(),
             levels: 0,
-            fixed_wavelets: false,
+            fixed_grid: false,
+            block: 0,
             huber: 0.0,
             iterations: 30,
             residual: 1e-6,
@@ -319,6 +323,7 @@ impl Mri {
             fail!(OutOfRange, "options.levels is {levels}; it must be 0 to {MAX_LEVELS}");
         }
         check_algorithm(&options)?;
+        Blocks::new(options.block, [1; 3])?;
         let fourier = |o: &Options| (o.method, o.tolerance.to_bits(), o.upsampling.to_bits(), o.hardware_sines);
         if let Some(plan) = self.plan.as_mut().filter(|_| fourier(&options) != fourier(&self.options)) {
             each!(&mut plan.engine, e => e.forget_transform());
@@ -346,6 +351,12 @@ impl Mri {
         if normal == Normal::Toeplitz {
             effects.check_convolutions()?;
         }
+        if lambda > 0.0 && penalty == Penalty::LowRank && !self.is_series()? {
+            fail!(
+                NotConfigured,
+                "options.penalty is 5 (low_rank), of a series: isoc_mri_set_frames, isoc_mri_set_windows or isoc_mri_set_basis comes first"
+            );
+        }
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
@@ -355,14 +366,15 @@ impl Mri {
             Normal::Pair => false,
         };
         let stop = Stop { iterations, tolerance: residual };
-        let or_pairs = normal == Normal::Auto && (effects.field.is_some() || effects.basis.is_some());
-        let (purpose, besides) = (Purpose::Solution, 0);
-        Ok(Solve { stop, lambda, penalty, solver, toeplitz, or_pairs, warm_start, purpose, besides })
+        let many = effects.field.is_some() || effects.basis.is_some() || plan.frames.is_some();
+        let or_pairs = normal == Normal::Auto && many;
+        let (purpose, frames, besides) = (Purpose::Solution, 1, 0);
+        Ok(Solve { stop, lambda, penalty, solver, toeplitz, or_pairs, warm_start, purpose, frames, besides })
     }
 
     /// What solves the problem that the options make. Without weight no penalty has an effect.
     fn solver(&self) -> Result<Solver> {
-        let Options { penalty, lambda, algorithm, wavelet, levels, fixed_wavelets: fixed, huber, .. } = self.options;
+        let Options { penalty, lambda, algorithm, wavelet, levels, fixed_grid: fixed, block, huber, .. } = self.options;
         let sparse = match penalty {
             _ if lambda == 0.0 => return Ok(Solver::ConjugateGradient),
             Penalty::Identity | Penalty::Differences | Penalty::Matrix => return Ok(Solver::ConjugateGradient),
@@ -372,6 +384,7 @@ impl Mri {
                 Sparse::Wavelets { wavelet, levels, fixed }
             }
             Penalty::Variation => Sparse::Variation { huber },
+            Penalty::LowRank => Sparse::LowRank { edge: block, fixed },
         };
         Ok(if algorithm == Algorithm::PrimalDual { Solver::PrimalDual(sparse) } else { Solver::Fista(sparse) })
     }
@@ -409,7 +422,11 @@ fn check_algorithm(options: &Options) -> Result<()> {
         Algorithm::Fista | Algorithm::PrimalDual => !penalty.is_quadratic(),
     };
     if !serves {
-        let of = if penalty.is_quadratic() { "penalties 3 (wavelets) and 4 (variation)" } else { "penalties 0 to 2" };
+        let of = if penalty.is_quadratic() {
+            "penalties 3 (wavelets), 4 (variation) and 5 (low_rank)"
+        } else {
+            "penalties 0 to 2"
+        };
         fail!(
             OutOfRange,
             "options.algorithm is {}, which is for {of}; options.penalty is {}",

@@ -31,7 +31,7 @@ pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Re
     Ok(squares)
 }
 
-/// Solves `(F^H W F + lambda R^H R) image = right` for one problem; `right` is used up. `share`: its part of the whole.
+/// Solves `(F^H W F + lambda R^H R) image = right` for one problem; `right` is used up. `share`: its part of the whole; `frames`: those whose images it is of.
 /// `data`: |samples|^2 in the weights' norm. A penalty that is no square tells the weight from which on it leaves nothing, too.
 pub(super) fn solve<E: Engine>(
     engine: &mut E,
@@ -39,23 +39,24 @@ pub(super) fn solve<E: Engine>(
     image: &mut Vector<E>,
     data: f64,
     solve: &Solve,
+    frames: Option<&mut [E::Side]>,
     (job, share): (&Job, f64),
 ) -> Result<Solution> {
     job.enter(Stage::Solve);
+    let scratch = Scratch::new(engine, solve, frames)?;
     let (progress, limit) = match solve.solver {
         Solver::ConjugateGradient => {
-            let scratch = Scratch::new(engine, solve)?;
             let mut system = System { engine, scratch, solve, job, share };
             let residuals = conjugate_gradient(&mut system, right, image, !solve.warm_start, solve.stop)?;
             (Progress { residuals, objectives: Vec::new() }, None)
         }
         Solver::Fista(sparse) => {
-            let mut problem = Problem::new(engine, solve, (sparse, false), (job, share))?;
+            let mut problem = Problem::new(engine, solve, scratch, (sparse, false), (job, share))?;
             let limit = problem.limit(right)?;
             (fista(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, limit)
         }
         Solver::PrimalDual(sparse) => {
-            let mut problem = Problem::new(engine, solve, (sparse, true), (job, share))?;
+            let mut problem = Problem::new(engine, solve, scratch, (sparse, true), (job, share))?;
             let limit = problem.limit(right)?;
             (primal_dual(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, limit)
         }
@@ -66,7 +67,7 @@ pub(super) fn solve<E: Engine>(
 }
 struct System<'a, E: Engine> {
     engine: &'a mut E,
-    scratch: Scratch<E>,
+    scratch: Scratch<'a, E>,
     solve: &'a Solve,
     job: &'a Job,
     share: f64,

@@ -93,19 +93,26 @@ impl Wavelets {
         Ok(Self { grid, levels: made, filters, taps })
     }
 
-    /// How far voxels are shifted around before the transform of an iteration, so that no grid of wavelets shows: spread over all shifts that
-    /// differ, by multiples of irrational numbers (the powers of the one over the root of r^4 = r + 1).
+    /// How far voxels are shifted around before the transform of an iteration, so that no grid of wavelets shows: over all shifts that differ.
     pub(super) fn shift(&self, iteration: usize) -> [usize; 3] {
-        const ROOT: f64 = 1.220_744_084_605_759_5;
-        let mut share = 1.0;
-        self.grid.map(|n| {
-            share /= ROOT;
-            let part = (0.5 + share * iteration as f64).fract();
-            let period = n.min(1 << self.levels.len());
-            // The part is below 1, and the product may round up to the period.
-            ((part * period as f64) as usize).min(period - 1)
+        let parts = spread(iteration);
+        std::array::from_fn(|a| {
+            let period = self.grid[a].min(1 << self.levels.len());
+            // A part is below 1, and the product may round up to the period.
+            ((parts[a] * period as f64) as usize).min(period - 1)
         })
     }
+}
+
+/// Parts of 1 that are spread evenly over many iterations: multiples of irrational numbers (the powers of the one over the root of
+/// r^4 = r + 1).
+pub(super) fn spread(iteration: usize) -> [f64; 3] {
+    const ROOT: f64 = 1.220_744_084_605_759_5;
+    let mut share = 1.0;
+    [(); 3].map(|()| {
+        share /= ROOT;
+        (0.5 + share * iteration as f64).fract()
+    })
 }
 
 /// Of a line of `n` elements: averages, the last of an odd length among them, and elements that are split.

@@ -224,7 +224,7 @@ fn images_of_a_basis_solve_their_system() {
         for (penalty, algorithm) in [(3, 2), (3, 3), (4, 2), (4, 3)] {
             let change = |o: &mut isoc_mri_options| {
                 (o.penalty, o.algorithm, o.lambda) = (penalty, algorithm, 20.0);
-                (o.iterations, o.fixed_wavelets, o.wavelet, o.residual) = (3000, 1, 1, 1e-9);
+                (o.iterations, o.fixed_grid, o.wavelet, o.residual) = (3000, 1, 1, 1e-9);
             };
             scan.options(change);
             let x = run(&scan, isoc_mri_reconstruct, (&d, &scan.scan_shape()), &shape);
@@ -400,6 +400,110 @@ fn frames_have_weights_of_their_own() {
     }
 }
 
+/// The sum of singular values of blocks of 3 x 3 voxels by images, of (9, 8) voxels.
+fn nuclear(images: &[C], count: usize) -> f64 {
+    let mut sum = 0.0;
+    for by in 0..3 {
+        for bx in 0..3 {
+            let columns = if bx == 2 { 2 } else { 3 };
+            let block = faer::Mat::from_fn(3 * columns, count, |v, k| {
+                images[k * 72 + (3 * by + v / columns) * 8 + 3 * bx + v % columns]
+            });
+            sum += block.singular_values().expect("singular values").iter().sum::<f64>();
+        }
+    }
+    sum
+}
+
+/// Images of a basis, and frames, together: what is told is the objective, and nothing near is less; from the told weight on nothing is left;
+/// memory is what it says at the most; every way gives the same images. Two fewer than nine images, and more than a block's voxels.
+#[test]
+fn blocks_of_low_rank_make_the_objective_least() {
+    let Some(device) = device() else { return };
+    let k = points(SAMPLES, 2, 3);
+    for (mapped, double) in [(true, true), (false, true), (true, false)] {
+        for series in [None, Some(3), Some(20)] {
+            let scan = scan(device, [1, 9, 8], k.clone(), mapped, double);
+            let basis = Basis::new(2, true);
+            let images = series.unwrap_or(2);
+            let (n, problems) = (scan.voxels(), scan.images);
+            let windows = SAMPLES - 10 * (images - 1);
+            let ranges: Vec<_> = (0..images).map(|f| f * 10..f * 10 + windows).collect();
+            match series {
+                None => ok(basis.try_set(&scan)),
+                Some(_) => ok(isoc_mri_set_windows(scan.mri, windows as i64, 10)),
+            }
+            let shape = images_shape(&scan, images);
+            let d = random(COILS * SAMPLES, 14);
+            let weights = scan.weights.as_ref().expect("weights");
+            // Images of a problem; series are frame by frame, those of a basis coil by coil.
+            let of = |x: &[C], p: usize| -> Vec<C> {
+                let place = |i: usize| if series.is_some() { i * problems + p } else { p * images + i };
+                (0..images).flat_map(|i| x[place(i) * n..][..n].to_vec()).collect()
+            };
+            let data = |x: &[C]| -> f64 {
+                let square = |i: usize, s: C, d: C| weights[i % SAMPLES] * (s - d).norm_sqr() / 2.0;
+                if series.is_none() {
+                    let seen = basis.exact_forward(&scan, x);
+                    return seen.iter().zip(&d).enumerate().map(|(i, (s, d))| square(i, *s, *d)).sum();
+                }
+                let mut sum = 0.0;
+                for (f, range) in ranges.iter().enumerate() {
+                    let seen = scan.exact_forward(&x[f * problems * n..][..problems * n]);
+                    let all = seen.iter().zip(&d).enumerate();
+                    sum += all
+                        .filter(|(i, _)| range.contains(&(i % SAMPLES)))
+                        .map(|(i, (s, d))| square(i, *s, *d))
+                        .sum::<f64>();
+                }
+                sum
+            };
+            let mut found = Vec::new();
+            for (algorithm, normal) in [(2, 1), (3, 1), (2, 2)] {
+                let change = |o: &mut isoc_mri_options| {
+                    (o.penalty, o.algorithm, o.normal, o.block, o.fixed_grid) = (5, algorithm, normal, 3, 1);
+                    (o.lambda, o.iterations, o.residual) = (30.0, 2000, if double { 1e-9 } else { 1e-6 });
+                };
+                scan.options(change);
+                let x = run(&scan, isoc_mri_reconstruct, (&d, &scan.scan_shape()), &shape);
+                let name =
+                    format!("maps {mapped}, double {double}, {series:?}, algorithm {algorithm}, normal {normal}");
+                let objective =
+                    |x: &[C]| data(x) + 30.0 * (0..problems).map(|p| nuclear(&of(x, p), images)).sum::<f64>();
+                let least = objective(&x);
+                let told: f64 = (0..problems).map(|p| *scan.objective(p as i64).last().expect("objectives")).sum();
+                // Rounding of sums over samples, and of singular values as roots, relative to the whole; in single precision of transforms, too.
+                let bound = if double { 1e-7 } else { 1e-4 };
+                assert!((told / least - 1.0).abs() <= bound, "{name}: told {told}, is {least}");
+                for seed in 20..24 {
+                    let mut near = x.clone();
+                    near.iter_mut()
+                        .zip(random(x.len(), seed))
+                        .for_each(|(v, r)| *v += r * if double { 1e-3 } else { 0.03 });
+                    assert!(objective(&near) > least * (1.0 - 1e-9), "{name}: less beside it");
+                }
+                let limit = scan.info().lambda_limit;
+                assert!(limit > 30.0, "{name}: {limit}");
+                if algorithm == 2 {
+                    scan.options(|o| {
+                        change(o);
+                        o.lambda = 1.001 * limit;
+                    });
+                    let nothing = run(&scan, isoc_mri_reconstruct, (&d, &scan.scan_shape()), &shape);
+                    assert!(nothing.iter().all(|v| *v == C::default()), "{name}: something is left at {limit}");
+                }
+                found.push(x);
+            }
+            // Where they stop, steps are 1e-9 of the image, and what is left to go some hundred times that.
+            let bound = if double { 1e-6 } else { 3e-3 };
+            for (k, x) in found.iter().enumerate().skip(1) {
+                let e = error(x, &found[0]);
+                assert!(e <= bound, "maps {mapped}, double {double}, {series:?}, way {k}: {e:.1e}");
+            }
+        }
+    }
+}
+
 type Attempt<'a> = (Box<dyn Fn(&Scan) -> Status + 'a>, Status, &'a str);
 
 #[test]
@@ -442,6 +546,15 @@ fn mistakes_are_named() {
         // Nothing has changed.
         assert_eq!(scan.info().images, 1, "{k}");
     }
+    // Low rank is of a series.
+    scan.options(|o| (o.penalty, o.lambda) = (5, 1.0));
+    let (mut x, d) = (vec![C::default(); scan.voxels()], random(COILS * SAMPLES, 2));
+    let to = output(&mut x, &[1, 12, 15]);
+    // SAFETY: valid pointers.
+    let status = unsafe { isoc_mri_reconstruct(scan.mri, &tensor(&d, &scan.scan_shape()), &to) };
+    assert_eq!(status, Status::NotConfigured);
+    assert!(said().contains("isoc_mri_set_basis comes first"), "{}", said());
+    scan.options(|_| {});
     // One excludes the other, and neither has one Q.
     let q_of = |scan: &Scan| {
         let mut q = vec![0.0; 24 * 30];

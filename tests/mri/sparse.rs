@@ -105,7 +105,7 @@ fn wavelets_meet_their_conditions() {
         let (scan, samples) = scan(device, grid, double, mapped);
         let lambda = 30.0;
         scan.options(|o| {
-            (o.penalty, o.algorithm, o.wavelet, o.levels, o.fixed_wavelets) = (WAVELETS, algorithm, HAAR, 1, 1);
+            (o.penalty, o.algorithm, o.wavelet, o.levels, o.fixed_grid) = (WAVELETS, algorithm, HAAR, 1, 1);
             (o.lambda, o.iterations, o.residual) = (lambda, 2000, if double { 1e-9 } else { 1e-6 });
             o.tolerance = if double { 1e-12 } else { 1e-6 };
         });
@@ -253,7 +253,7 @@ fn both_methods_agree() {
         let (scan, samples) = scan(device, [1, 24, 20], true, true);
         let solve = |algorithm: u32, start: Option<&[C]>| {
             scan.options(|o| {
-                (o.penalty, o.algorithm, o.lambda, o.fixed_wavelets) = (penalty, algorithm, 25.0, 1);
+                (o.penalty, o.algorithm, o.lambda, o.fixed_grid) = (penalty, algorithm, 25.0, 1);
                 (o.iterations, o.residual, o.tolerance) = (3000, 1e-10, 1e-12);
                 o.warm_start = start.is_some().into();
             });
@@ -292,7 +292,7 @@ fn settings_have_an_effect() {
     };
     let usual = solve(&|_| {});
     for (name, other) in [
-        ("fixed", solve(&|o| o.fixed_wavelets = 1)),
+        ("fixed", solve(&|o| o.fixed_grid = 1)),
         ("haar", solve(&|o| o.wavelet = HAAR)),
         ("levels", solve(&|o| o.levels = 2)),
         ("variation", solve(&|o| o.penalty = VARIATION)),

@@ -134,10 +134,10 @@ function sparse_penalties()
         check_near('variation', found, x, 0.02);
         check_true('objective', objective(end) < 0.01 * objective(1) && numel(objective) == numel(mri.history()));
     end
-    mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedWavelets', true, 'Lambda', 1, 'Iterations', 300);
+    mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedGrid', true, 'Lambda', 1, 'Iterations', 300);
     check_near('wavelets', mri.reconstruct(y), x, 0.02);
     limit = mri.info().LambdaLimit;
-    mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedWavelets', true, 'Lambda', 1.001 * limit);
+    mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedGrid', true, 'Lambda', 1.001 * limit);
     check_true('limit', ~any(mri.reconstruct(y)(:)));
     mri.setOptions();
     mri.reconstruct(y);

@@ -83,10 +83,10 @@ classdef MRI < handle
             %   mri.setOptions(NAME, VALUE, ...) or mri.setOptions(STRUCT)
             %
             %   Iterations  most of them (30)
-            %   Residual    stops at this |residual| / |right-hand side|, or, with penalties 'wavelets' and 'variation', |step| / |image| (1e-6)
+            %   Residual    stops at this |residual| / |right-hand side|, or, with penalties 'wavelets', 'variation' and 'low_rank', |step| / |image| (1e-6)
             %   Lambda      weight of the penalty (0). After computeWeights F' W F is about 1, and 0.01 to 0.1 is usual
-            %   Penalty     'identity' (the default), 'differences' (see setDifferenceWeights), 'matrix' (see setMatrix), 'wavelets' or
-            %               'variation'. With the last two 0.003 of info's LambdaLimit is a Lambda to begin with
+            %   Penalty     'identity' (the default), 'differences' (see setDifferenceWeights), 'matrix' (see setMatrix), 'wavelets',
+            %               'variation' or, of a series, 'low_rank'. With the last three 0.003 of info's LambdaLimit is a Lambda to begin with
             %   Method      'auto' (the default), 'nufft' or 'exact'
             %   Normal      'auto' (the default), 'toeplitz' or 'pair'
             %   Tolerance   of fast transforms (1e-5, in double precision 1e-9)
@@ -95,8 +95,9 @@ classdef MRI < handle
             %   Algorithm   'auto' (the default), 'conjugate_gradient', 'fista' or 'primal_dual'
             %   Wavelet     'daubechies4' (the default) or 'haar'
             %   Levels      of the wavelet transform (as many as leave averages of 8 voxels an axis)
-            %   FixedWavelets  true: the grid of wavelets stays from iteration to iteration (false)
+            %   FixedGrid   true: the grid of wavelets or blocks stays from iteration to iteration (false)
             %   Huber       differences shorter than this count by their square in 'variation' (0)
+            %   Block       voxels along an edge of a block of 'low_rank' (8)
             self.id = isocenter.internal.plan('mri', self.id);
             isocenter_mex('mri.set_options', self.id, varargin{:});
         end
@@ -220,13 +221,13 @@ classdef MRI < handle
 
         function residuals = history(self, varargin)
             % HISTORY  |residual| / |right-hand side| of the last reconstruct: before the first iteration, and after each. With
-            %   penalties 'wavelets' and 'variation' |step| / |image|, after 1 for the start.
+            %   penalties 'wavelets', 'variation' and 'low_rank' |step| / |image|, after 1 for the start.
             %   mri.history(K) is that of image K where every coil has its own.
             residuals = isocenter_mex('mri.history', self.id, varargin{:});
         end
 
         function objectives = objective(self, varargin)
-            % OBJECTIVE  What the last reconstruct with penalty 'wavelets' or 'variation' made less: |F image - samples|^2 / 2 in the weights'
+            % OBJECTIVE  What the last reconstruct with penalty 'wavelets', 'variation' or 'low_rank' made less: |F image - samples|^2 / 2 in the weights'
             %   norm + Lambda times the penalty, before the first iteration and after each.
             %   mri.objective(K) is that of image K where every coil has its own.
             objectives = isocenter_mex('mri.objective', self.id, varargin{:});

@@ -6,7 +6,7 @@ static const char *const units[] = { "", "cycles_per_voxel", "cycles_per_field_o
 static const char *const precisions[] = { "single", "double", nullptr };
 static const char *const methods[] = { "auto", "nufft", "exact", nullptr };
 static const char *const normals[] = { "auto", "toeplitz", "pair", nullptr };
-static const char *const penalties[] = { "identity", "differences", "matrix", "wavelets", "variation", nullptr };
+static const char *const penalties[] = { "identity", "differences", "matrix", "wavelets", "variation", "low_rank", nullptr };
 static const char *const algorithms[] = { "auto", "conjugate_gradient", "fista", "primal_dual", nullptr };
 static const char *const wavelets[] = { "daubechies4", "haar", nullptr };
 static const char *const sines[] = { "precise", "hardware", nullptr };
@@ -40,8 +40,9 @@ static const record options_record{ "options", sizeof(isoc_mri_options), {
     { "Algorithm", field::word, AT(algorithm), 0, algorithms },
     { "Wavelet", field::word, AT(wavelet), 0, wavelets },
     { "Levels", field::count32, AT(levels) },
-    { "FixedWavelets", field::logical, AT(fixed_wavelets) },
+    { "FixedGrid", field::logical, AT(fixed_grid) },
     { "Huber", field::real, AT(huber) },
+    { "Block", field::count, AT(block), 0, nullptr, nullptr, true },
 } };
 #undef AT
 

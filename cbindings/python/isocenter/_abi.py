@@ -523,6 +523,10 @@ class MriPenalty(IntEnum):
     #: Total variation, the sum over voxels of sqrt(sum over axes |difference|^2), differences weighted by
     #: isoc_mri_set_difference_weights: images of few edges.
     VARIATION = 4
+    #: The sum of the singular values of blocks of voxels by images: a series (isoc_mri_set_frames,
+    #: isoc_mri_set_windows, isoc_mri_set_basis), all of whose images are then reconstructed together, that changes in
+    #: few ways at each place. Zhang, Pauly and Levesque, Magn. Reson. Med. 73, 2015.
+    LOW_RANK = 5
 
 
 class MriAlgorithm(IntEnum):
@@ -533,10 +537,10 @@ class MriAlgorithm(IntEnum):
     #: Conjugate gradient: for penalties 0 to 2.
     CONJUGATE_GRADIENT = 1
     #: Accelerated proximal gradient with restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), its step by the
-    #: largest curvature met: for penalties 3 and 4. Total variation's proximal step takes 10 rounds on the dual.
+    #: largest curvature met: for penalties 3 to 5. Total variation's proximal step takes 10 rounds on the dual.
     FISTA = 2
-    #: A primal-dual method (Condat 2013; Vu 2013): for penalties 3 and 4. Less work an iteration than Fista with total
-    #: variation, and more iterations; wavelets stay where they are.
+    #: A primal-dual method (Condat 2013; Vu 2013): for penalties 3 to 5. Less work an iteration than Fista with total
+    #: variation, and more iterations; wavelets and blocks stay where they are.
     PRIMAL_DUAL = 3
 
 
@@ -800,7 +804,8 @@ class isoc_mri_options(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("method", c.c_uint32), ("normal", c.c_uint32), ("penalty", c.c_uint32),
                 ("warm_start", c.c_uint32), ("sines", c.c_uint32), ("iterations", c.c_int64), ("tolerance", c.c_double),
                 ("upsampling", c.c_double), ("lambda", c.c_double), ("residual", c.c_double), ("algorithm", c.c_uint32),
-                ("wavelet", c.c_uint32), ("levels", c.c_uint32), ("fixed_wavelets", c.c_uint32), ("huber", c.c_double)]
+                ("wavelet", c.c_uint32), ("levels", c.c_uint32), ("fixed_grid", c.c_uint32), ("huber", c.c_double),
+                ("block", c.c_int64)]
 
 
 class isoc_mri_info(c.Structure):

@@ -93,7 +93,7 @@ class MRI(Plan):
 
     def set_options(self, *, method="auto", normal="auto", penalty="identity", warm_start=False, sines="precise", iterations=0,
                     tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0, algorithm="auto", wavelet="daubechies4", levels=0,
-                    fixed_wavelets=False, huber=0.0):
+                    fixed_grid=False, huber=0.0, block=0):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -102,10 +102,11 @@ class MRI(Plan):
             Fast transforms to `tolerance`, or sums term by term.
         normal : {"auto", "toeplitz", "pair"}
             How F^H W F is applied: by Q (with a field `info().normal_terms` of them), or by a forward and an adjoint transform.
-        penalty : {"identity", "differences", "matrix", "wavelets", "variation"}
+        penalty : {"identity", "differences", "matrix", "wavelets", "variation", "low_rank"}
             What images are preferred: those with a small |R image|^2 / 2, with R the identity, differences of neighbours, or
             `set_matrix`'s; those of few wavelets, by the sum of their coefficients' absolute values; those of few edges, by
-            total variation.
+            total variation; series (`set_frames`, `set_windows`, `set_basis`) that change in few ways at each place, by the
+            singular values of blocks of voxels by images.
         warm_start : bool
             `reconstruct` begins with the image that it is given, instead of zeros.
         sines : {"precise", "hardware"}
@@ -117,20 +118,22 @@ class MRI(Plan):
         upsampling : float
             Least size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
         lambda_ : float
-            Weight of the penalty, in the unit of F^H W F, whose diagonal is the sum of the weights; with "wavelets" and
-            "variation" that times the image's: 3e-3 of `info().lambda_limit` is where to begin.
+            Weight of the penalty, in the unit of F^H W F, whose diagonal is the sum of the weights; with "wavelets",
+            "variation" and "low_rank" that times the image's: 3e-3 of `info().lambda_limit` is where to begin.
         residual : float
-            Stops at this |residual| / |right-hand side|, or, with "wavelets" and "variation", |step| / |image|; 0 means 1e-6.
+            Stops at this |residual| / |right-hand side|, or, with "wavelets", "variation" and "low_rank", |step| / |image|; 0 means 1e-6.
         algorithm : {"auto", "conjugate_gradient", "fista", "primal_dual"}
-            What minimises; auto is fista for "wavelets" and "variation", conjugate gradient for others.
+            What minimises; auto is fista for "wavelets", "variation" and "low_rank", conjugate gradient for others.
         wavelet : {"daubechies4", "haar"}
             Daubechies' with four vanishing moments (db4), or Haar's.
         levels : int
             Of the wavelet transform; 0 means as many as leave averages of 8 voxels an axis.
-        fixed_wavelets : bool
-            The grid of wavelets stays; else it moves from iteration to iteration, so that it does not show.
+        fixed_grid : bool
+            The grid of wavelets or blocks stays; else it moves from iteration to iteration, so that it does not show.
         huber : float
             Differences shorter than this count by their square in total variation.
+        block : int
+            Voxels along an edge of a block of "low_rank"; 0 means 8.
 
         Raises
         ------
@@ -142,7 +145,7 @@ class MRI(Plan):
             warm_start=bool(warm_start), sines=choice(_abi.MriSines, sines, "sines"), iterations=iterations,
             tolerance=tolerance, upsampling=upsampling, residual=residual,
             algorithm=choice(_abi.MriAlgorithm, algorithm, "algorithm"), wavelet=choice(_abi.MriWavelet, wavelet, "wavelet"),
-            levels=levels, fixed_wavelets=bool(fixed_wavelets), huber=huber, **{"lambda": lambda_})
+            levels=levels, fixed_grid=bool(fixed_grid), huber=huber, block=block, **{"lambda": lambda_})
         self._run(lib.isoc_mri_set_options, ctypes.byref(options))
         self._warm = bool(warm_start)
 
@@ -327,12 +330,13 @@ class MRI(Plan):
 
     def history(self, image=0):
         """|residual| / |right-hand side| in the last `reconstruct`, before the first iteration and after each: float64. With penalties
-        "wavelets" and "variation" |step| / |image| of each, after 1 for the start."""
+        "wavelets", "variation" and "low_rank" |step| / |image| of each, after 1 for the start. Of a series that goes frame by frame image
+        `image`; with "low_rank" all frames are one."""
         return self._list(lib.isoc_mri_history, image)
 
     def objective(self, image=0):
         """|F image - samples|^2 / 2 in the weights' norm + lambda_ times the penalty in the last `reconstruct`, before the first
-        iteration and after each: float64. Empty but with penalties "wavelets" and "variation"."""
+        iteration and after each: float64. Empty but with penalties "wavelets", "variation" and "low_rank"."""
         return self._list(lib.isoc_mri_objective, image)
 
     def _list(self, function, image):

@@ -247,7 +247,7 @@ class Mri(unittest.TestCase):
         mean = np.vdot(ones, samples) / np.vdot(ones, ones)
         self.close_to(constant, np.full((8, 16), mean), 1e-5)
         for algorithm in ("fista", "primal_dual"):
-            for penalty, options in (("variation", {"huber": 0.01}), ("wavelets", {"wavelet": "haar", "levels": 2, "fixed_wavelets": True})):
+            for penalty, options in (("variation", {"huber": 0.01}), ("wavelets", {"wavelet": "haar", "levels": 2, "fixed_grid": True})):
                 mri.set_options(penalty=penalty, algorithm=algorithm, lambda_=1.0, iterations=300, **options)
                 found, objective = mri.reconstruct(samples), mri.objective()
                 self.close_to(found, image, 0.02)  # of a weight of 1, where F^H F is 400

@@ -38,8 +38,8 @@ pub struct isoc_mri_info {
     pub normal_terms: i64,
     /// The relative l2 error of their sum, over samples and pairs of voxels.
     pub normal_error: f64,
-    /// The lambda from which on the wavelet penalty of the last isoc_mri_reconstruct leaves an image of zeros: the largest wavelet
-    /// coefficient of F^H W samples. 0 where that penalty was not in use.
+    /// The lambda from which on the wavelet or low-rank penalty of the last isoc_mri_reconstruct leaves images of zeros: the largest wavelet
+    /// coefficient of F^H W samples, or singular value of their blocks. 0 where neither penalty was in use.
     pub lambda_limit: f64,
 }
 

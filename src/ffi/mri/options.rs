@@ -47,6 +47,10 @@ pub enum isoc_mri_penalty {
     /// Total variation, the sum over voxels of sqrt(sum over axes |difference|^2), differences weighted by
     /// isoc_mri_set_difference_weights: images of few edges.
     Variation = 4,
+    /// The sum of the singular values of blocks of voxels by images: a series (isoc_mri_set_frames, isoc_mri_set_windows,
+    /// isoc_mri_set_basis), all of whose images are then reconstructed together, that changes in few ways at each place. Zhang, Pauly and
+    /// Levesque, Magn. Reson. Med. 73, 2015.
+    LowRank = 5,
 }
 
 /// What minimises.
@@ -58,10 +62,10 @@ pub enum isoc_mri_algorithm {
     /// Conjugate gradient: for penalties 0 to 2.
     ConjugateGradient = 1,
     /// Accelerated proximal gradient with restarts (Beck and Teboulle 2009; O'Donoghue and Candes 2015), its step by the largest
-    /// curvature met: for penalties 3 and 4. Total variation's proximal step takes 10 rounds on the dual.
+    /// curvature met: for penalties 3 to 5. Total variation's proximal step takes 10 rounds on the dual.
     Fista = 2,
-    /// A primal-dual method (Condat 2013; Vu 2013): for penalties 3 and 4. Less work an iteration than Fista with total variation, and
-    /// more iterations; wavelets stay where they are.
+    /// A primal-dual method (Condat 2013; Vu 2013): for penalties 3 to 5. Less work an iteration than Fista with total variation, and
+    /// more iterations; wavelets and blocks stay where they are.
     PrimalDual = 3,
 }
 
@@ -109,9 +113,9 @@ pub struct isoc_mri_options {
     /// Minimum size of the fast transform's grid relative to the image, 1.1 to 4; 0 takes the fastest.
     pub upsampling: f64,
     /// Weight of the penalty, relative to nothing. Penalties 0 to 2: the unit is that of F^H W F, whose diagonal is the sum of the
-    /// weights. 3 and 4: that times the image's; 3e-3 of isoc_mri_info.lambda_limit is where to begin.
+    /// weights. 3 to 5: that times the image's; 3e-3 of isoc_mri_info.lambda_limit is where to begin.
     pub lambda: f64,
-    /// Stops at this |residual| / |right-hand side|, or, with penalties 3 and 4, |step| / |image|; 0 means 1e-6.
+    /// Stops at this |residual| / |right-hand side|, or, with penalties 3 to 5, |step| / |image|; 0 means 1e-6.
     pub residual: f64,
     /// An isoc_mri_algorithm.
     pub algorithm: u32,
@@ -120,12 +124,15 @@ pub struct isoc_mri_options {
     /// Levels of the wavelet transform; 0 means as many as leave averages of 8 voxels an axis. A line of odd length passes its last
     /// element on, so that any size will do.
     pub levels: u32,
-    /// 0: the grid of wavelets moves from iteration to iteration, so that it does not show. Else it stays, and the objective is one of
-    /// a fixed problem.
-    pub fixed_wavelets: u32,
+    /// 0: the grid of wavelets or blocks moves from iteration to iteration, so that it does not show. Else it stays, and the objective is
+    /// one of a fixed problem.
+    pub fixed_grid: u32,
     /// Differences shorter than this count by their square over twice this in total variation (Huber's function); 0: none. In the
     /// image's unit.
     pub huber: f64,
+    /// Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
+    /// or series of as many images, as fit: about 80 of the fewer of both.
+    pub block: i64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -156,7 +163,8 @@ impl isoc_mri_options {
             2 => Penalty::Matrix,
             3 => Penalty::Wavelets,
             4 => Penalty::Variation,
-            v => fail!(UnknownValue, "options.penalty is {v}; it must be 0 to 4 (isoc_mri_penalty)"),
+            5 => Penalty::LowRank,
+            v => fail!(UnknownValue, "options.penalty is {v}; it must be 0 to 5 (isoc_mri_penalty)"),
         };
         let algorithm = match self.algorithm {
             0 => Algorithm::Auto,
@@ -193,8 +201,9 @@ impl isoc_mri_options {
             algorithm,
             wavelet,
             levels: self.levels as usize,
-            fixed_wavelets: self.fixed_wavelets != 0,
+            fixed_grid: self.fixed_grid != 0,
             huber: self.huber,
+            block: count(self.block, "options.block", 0, 64)?,
             iterations,
             residual,
             warm_start,

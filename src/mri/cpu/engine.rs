@@ -1,6 +1,7 @@
 //! The engine on the processor. Results are the same bits for any number of threads.
 
 use super::coils;
+use super::low_rank;
 use super::penalty::Regulariser;
 use super::q::{Factors, Kind, Q};
 use super::transform::Transform;
@@ -14,6 +15,7 @@ use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::mri::convolutions::{self, Convolutions};
 use crate::mri::engine::{Engine, Scan, Solve, Vector};
+use crate::mri::low_rank::Blocks;
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
 use crate::mri::trajectory::Trajectory;
@@ -151,6 +153,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     type Vectors = CpuVectors<T>;
     type Wavelets = CpuWavelets<T>;
     type Fields = CpuFields<T>;
+    type Blocks = ();
     type Side = CpuSide<T>;
     const WAITS: bool = false;
     const Q_FOR_FIELDS: Option<usize> = None;
@@ -194,6 +197,14 @@ impl<T: Real> Engine for CpuEngine<T> {
             q: None,
             making_q: None,
         })
+    }
+
+    fn side_bytes(&mut self, fourier: &Fourier, solve: &Solve) -> Result<u64> {
+        if solve.toeplitz { Ok(self.q_memory(fourier)?[0]) } else { Ok(self.planned(fourier)?.memory()) }
+    }
+
+    fn drop_transform(&mut self) {
+        self.transform = None;
     }
 
     fn exchange(&mut self, side: &mut CpuSide<T>) {
@@ -243,7 +254,7 @@ impl<T: Real> Engine for CpuEngine<T> {
             transforms += if together { held + made } else { held.max(made) };
         }
         let scan = &self.scan;
-        let (unknowns, samples) = (scan.unknowns() as u64, scan.samples() as u64);
+        let (unknowns, samples) = ((scan.unknowns() * solve.frames) as u64, scan.samples() as u64);
         // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
         let vectors = solve.purpose.vectors(scan.problems(), 6 + solve.solver.more_vectors(scan.grid));
         let images = scan.problems() as u64 + vectors + if scan.mapped { 2 } else { 0 };
@@ -447,7 +458,9 @@ impl<T: Real> Engine for CpuEngine<T> {
                 Ok(())
             }
             Penalty::Matrix => self.regulariser.add_matrix(T::of(lambda), image, out),
-            Penalty::Wavelets | Penalty::Variation => fail!(Internal, "a penalty that is no square has no R^H R"),
+            Penalty::Wavelets | Penalty::Variation | Penalty::LowRank => {
+                fail!(Internal, "a penalty that is no square has no R^H R")
+            }
         }
     }
 
@@ -472,6 +485,20 @@ impl<T: Real> Engine for CpuEngine<T> {
         image: &mut Vector<Self>,
     ) -> Result<[f64; 2]> {
         work.sizes(wavelets, shift, image)
+    }
+
+    fn blocks(&mut self, _: &Blocks, _: usize) -> Result<()> {
+        Ok(())
+    }
+
+    fn shrink(
+        &mut self,
+        (): &mut (),
+        of: &Blocks,
+        threshold: Option<f64>,
+        images: &mut Vector<Self>,
+    ) -> Result<[f64; 2]> {
+        low_rank::shrink(of, threshold, images)
     }
 
     fn fields(&mut self) -> Result<CpuFields<T>> {

@@ -11,6 +11,7 @@ pub(super) mod direct;
 pub(super) mod engine;
 mod field;
 mod lines;
+mod low_rank;
 mod penalty;
 mod product;
 mod progress;

@@ -2,6 +2,7 @@
 
 use super::array::{self, Pending};
 use super::coils::CoilKernels;
+use super::low_rank::DeviceBlocks;
 use super::memory::{Budget, vector_bytes};
 use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
@@ -17,6 +18,7 @@ use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{Device, DeviceReal, Lent, Span, WorkspaceBytes, then_wait};
 use crate::mri::convolutions::{self, Convolutions};
 use crate::mri::engine::{Engine, Scan, Solve};
+use crate::mri::low_rank::Blocks;
 use crate::mri::matrix::Matrix;
 use crate::mri::penalty::Penalty;
 use crate::mri::trajectory::Trajectory;
@@ -160,6 +162,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     type Vectors = GpuVectors<T>;
     type Wavelets = DeviceWavelets<T>;
     type Fields = DeviceFields<T>;
+    type Blocks = DeviceBlocks<T>;
     type Side = GpuSide<T>;
     const WAITS: bool = true;
     /// On an H100, 128^3 voxels, 6 turns: Q took 312 ms to make, a product 4.05 ms by it and 6.38 by a pair.
@@ -206,6 +209,19 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             q: None,
             budget: Budget::new(),
         })
+    }
+
+    fn side_bytes(&mut self, fourier: &Fourier, solve: &Solve) -> Result<u64> {
+        if solve.toeplitz {
+            let grid = self.scan.grid;
+            return Ok(Q::<T>::bytes_of(grid, self.convolutions(fourier)?));
+        }
+        let Self { budget, vectors, scan, .. } = self;
+        budget.transform_held::<T>(&vectors.queue, scan, fourier)
+    }
+
+    fn drop_transform(&mut self) {
+        self.transform = None;
     }
 
     fn exchange(&mut self, side: &mut GpuSide<T>) {
@@ -457,7 +473,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             // SAFETY: as above.
             (Penalty::Matrix, Some(matrix)) => unsafe { matrix.add(queue, lambda, x, to) },
             (Penalty::Matrix, None) => fail!(Internal, "a plan refuses a matrix that was not set"),
-            (Penalty::Wavelets | Penalty::Variation, _) => {
+            (Penalty::Wavelets | Penalty::Variation | Penalty::LowRank, _) => {
                 fail!(Internal, "a penalty that is no square has no R^H R")
             }
         }
@@ -486,6 +502,22 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     ) -> Result<[f64; 2]> {
         // SAFETY: as above.
         unsafe { work.sizes(&self.vectors.queue, of, image.address()) }
+    }
+
+    fn blocks(&mut self, of: &Blocks, images: usize) -> Result<DeviceBlocks<T>> {
+        DeviceBlocks::new(&self.vectors.queue, of, images)
+    }
+
+    fn shrink(
+        &mut self,
+        work: &mut DeviceBlocks<T>,
+        of: &Blocks,
+        threshold: Option<f64>,
+        images: &mut DeviceVector,
+    ) -> Result<[f64; 2]> {
+        let all = (images.address(), images.count() / self.scan.voxels());
+        // SAFETY: images of the plan's size, which stay in the pool.
+        unsafe { work.shrink(&self.vectors.queue, of, threshold, all) }
     }
 
     fn fields(&mut self) -> Result<DeviceFields<T>> {

@@ -26,7 +26,7 @@ pub(super) struct Budget {
 
 /// Bytes of a solution's vectors.
 pub(super) fn vector_bytes<T: DeviceReal>(scan: &Scan, solve: &Solve) -> u64 {
-    let (unknowns, samples) = (scan.unknowns() as u64, scan.samples() as u64);
+    let (unknowns, samples) = ((scan.unknowns() * solve.frames) as u64, scan.samples() as u64);
     let solver = solve.purpose.vectors(scan.problems(), 5 + solve.solver.more_vectors(scan.grid));
     let images = scan.problems() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
     let coils =
@@ -44,6 +44,26 @@ impl Budget {
         (self.transform, self.making_q) = (None, None);
     }
 
+    /// Bytes that the transform holds.
+    pub(super) fn transform_held<T: DeviceReal>(
+        &mut self,
+        queue: &Queue,
+        scan: &Scan,
+        fourier: &Fourier,
+    ) -> Result<u64> {
+        Ok(self.of_transform::<T>(queue, scan, fourier)?.held)
+    }
+
+    fn of_transform<T: DeviceReal>(&mut self, queue: &Queue, scan: &Scan, fourier: &Fourier) -> Result<SumsBytes> {
+        let Scan { grid, trajectory, effects, coils, .. } = scan;
+        let transform = match self.transform {
+            Some(bytes) => bytes,
+            None => transform_bytes::<T>(fourier, queue, *grid, (trajectory, effects), *coils)?,
+        };
+        self.transform = Some(transform);
+        Ok(transform)
+    }
+
     /// Bytes that transforms hold and work in; with Q what its products take, too, and what makes it unless it is there.
     pub(super) fn workspace_bytes<T: DeviceReal>(
         &mut self,
@@ -53,12 +73,8 @@ impl Budget {
         q: Option<&Convolutions>,
         has_q: bool,
     ) -> Result<WorkspaceBytes> {
-        let Scan { grid, trajectory, effects, coils, .. } = scan;
-        let transform = match self.transform {
-            Some(bytes) => bytes,
-            None => transform_bytes::<T>(fourier, queue, *grid, (trajectory, effects), *coils)?,
-        };
-        self.transform = Some(transform);
+        let Scan { grid, trajectory, .. } = scan;
+        let transform = self.of_transform::<T>(queue, scan, fourier)?;
         let mut bytes = transform.workspace;
         if let Some(of) = q {
             bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_problem(), of));

@@ -8,6 +8,7 @@ mod direct_order;
 pub(super) mod engine;
 mod field;
 mod lines;
+mod low_rank;
 mod memory;
 mod penalty;
 mod place;
