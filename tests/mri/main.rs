@@ -8,6 +8,7 @@ mod phantom;
 mod radial;
 mod scan;
 mod sparse;
+mod stack;
 mod suite;
 mod warnings;
 
