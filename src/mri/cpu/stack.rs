@@ -119,11 +119,13 @@ impl<T: Real> StackSums<T> {
 
     /// Makes it work in less memory, with the same results; false if it cannot.
     pub(super) fn take_less(&mut self) -> bool {
-        let lines = self.patterns.iter_mut().filter_map(|p| match &mut p.points {
-            Points::Lines(lines) => Some(lines),
-            Points::Anywhere(_) => None,
-        });
-        lines.fold(false, |any, lines| lines.take_less() || any)
+        let mut less = false;
+        for pattern in &mut self.patterns {
+            if let Points::Lines(lines) = &mut pattern.points {
+                less |= lines.take_less();
+            }
+        }
+        less
     }
 
     /// Along z the transform's, in planes the fine grid's and the spreading function's width.

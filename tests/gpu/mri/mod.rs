@@ -15,6 +15,8 @@ mod radial;
 pub(super) mod scan;
 #[path = "../../mri/sparse.rs"]
 mod sparse;
+#[path = "../../mri/stack.rs"]
+mod stack;
 #[path = "../../mri/suite.rs"]
 mod suite;
 
