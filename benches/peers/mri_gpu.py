@@ -15,9 +15,10 @@ from mri_field import field
 from mri_solutions import psnr, solve, toeplitz
 from mri_series import series
 from mri_sparse_gpu import sparse
+from mri_stack import stack
 from mri_transforms import exact, nufft
 
-PARTS = {part.__name__: part for part in (nufft, exact, field, toeplitz, solve, sparse, series, psnr)}
+PARTS = {part.__name__: part for part in (nufft, exact, field, stack, toeplitz, solve, sparse, series, psnr)}
 
 
 def main():

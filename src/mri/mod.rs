@@ -26,6 +26,7 @@ mod plan;
 mod segments;
 mod solver;
 mod sparse;
+mod stack;
 mod studies;
 mod trajectory;
 mod transform;

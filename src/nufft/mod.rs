@@ -20,5 +20,5 @@ pub(crate) mod straight;
 pub(crate) mod toeplitz;
 
 pub use kernel::Kernel;
-pub use plan::{Plan, Progress};
+pub use plan::{Plan, Points, Progress};
 pub use settings::Settings;

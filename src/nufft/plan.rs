@@ -18,6 +18,16 @@ use rustfft::num_complex::Complex;
 /// What a call tells how much of it is done; its error ends the call.
 pub type Progress<'a> = &'a mut dyn FnMut(f64) -> Result<()>;
 
+/// Points that a plan has taken; none to begin with.
+#[derive(Debug)]
+pub struct Points<T: Real>(Option<SortedPoints<T>>);
+
+impl<T: Real> Default for Points<T> {
+    fn default() -> Self {
+        Self(None)
+    }
+}
+
 /// Maximum length of an axis: coordinates on the fine grid stay far from the end of 32 bits.
 const MAX_SIDE: usize = 1 << 24;
 
@@ -93,6 +103,11 @@ impl<T: Real> Plan<T> {
         self.sorted = None;
         self.sorted = Some(SortedPoints::new(&self.fine_grid, samples, &at)?);
         Ok(())
+    }
+
+    /// Exchanges the points for others that it took before, or for none.
+    pub fn swap_points(&mut self, points: &mut Points<T>) {
+        std::mem::swap(&mut self.sorted, &mut points.0);
     }
 
     /// Whether there are points.

@@ -9,6 +9,7 @@ mod radial;
 mod scan;
 mod series;
 mod sparse;
+mod stack;
 mod suite;
 mod warnings;
 

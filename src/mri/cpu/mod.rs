@@ -20,6 +20,8 @@ pub(super) mod separable;
 mod separable_adjoint;
 mod separable_forward;
 mod separable_problem;
+mod stack;
+mod stack_fft;
 mod sums;
 mod transform;
 mod variation;

@@ -4,6 +4,7 @@ use super::direct::{self, Direct};
 use super::lines::LineSums;
 use super::progress::Check;
 use super::separable;
+use super::stack::StackSums;
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
@@ -26,6 +27,8 @@ enum Algorithm<T: Real> {
     Fast(Box<nufft::Plan<T>>),
     /// Of samples on lines, for several coils at a time.
     Lines(Box<LineSums>),
+    /// Of samples in planes.
+    Stack(Box<StackSums<T>>),
     /// On the grid, where sums factorise.
     Separable,
     /// Anywhere.
@@ -46,9 +49,12 @@ impl<T: Real> Sums<T> {
     ) -> Result<Self> {
         let algorithm = if !fourier.is_exact(effects)? {
             let settings = fourier.settings(level, grid, trajectory.samples());
-            match LineSums::new::<T>(&settings, trajectory.axes(), coils)? {
-                Some(lines) => Algorithm::Lines(Box::new(lines)),
-                None => Algorithm::Fast(Box::new(nufft::Plan::new(settings)?)),
+            if let Some(stack) = StackSums::new(fourier, level, grid, trajectory)? {
+                Algorithm::Stack(Box::new(stack))
+            } else if let Some(lines) = LineSums::new::<T>(&settings, trajectory.axes(), coils)? {
+                Algorithm::Lines(Box::new(lines))
+            } else {
+                Algorithm::Fast(Box::new(nufft::Plan::new(settings)?))
             }
         } else if effects.are_present() {
             let positions = match &effects.positions {
@@ -64,12 +70,13 @@ impl<T: Real> Sums<T> {
 
     /// Sorts the samples, unless that is done.
     pub(super) fn prepare(&mut self) -> Result<()> {
-        if let Algorithm::Fast(plan) = &mut self.algorithm
-            && !plan.has_points()
-        {
-            plan.set_points(self.trajectory.samples(), |m| self.trajectory.zyx(m))?;
+        match &mut self.algorithm {
+            Algorithm::Fast(plan) if !plan.has_points() => {
+                plan.set_points(self.trajectory.samples(), |m| self.trajectory.zyx(m))
+            }
+            Algorithm::Stack(stack) => stack.prepare(&self.trajectory),
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// Maximum number of bytes that it holds at work.
@@ -78,6 +85,7 @@ impl<T: Real> Sums<T> {
         match &self.algorithm {
             Algorithm::Fast(plan) => plan.memory(samples),
             Algorithm::Lines(lines) => lines.memory(),
+            Algorithm::Stack(stack) => stack.memory(),
             Algorithm::Separable => separable::bytes::<T>(self.grid, samples, 1),
             Algorithm::Direct { positions, .. } => {
                 direct::bytes::<T>(voxels, samples, 4, 1) + size_of_val(&***positions) as u64
@@ -87,7 +95,11 @@ impl<T: Real> Sums<T> {
 
     /// Makes it work in less memory, with the same results; false if it cannot.
     pub(super) fn take_less(&mut self) -> bool {
-        self.lines().is_some_and(LineSums::take_less)
+        match &mut self.algorithm {
+            Algorithm::Lines(lines) => lines.take_less(),
+            Algorithm::Stack(stack) => stack.take_less(),
+            _ => false,
+        }
     }
 
     /// Sums over lines, if samples are on them: they take all coils, and [`Sums::forward`] and [`Sums::adjoint`] none.
@@ -108,6 +120,7 @@ impl<T: Real> Sums<T> {
         let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
         match &mut self.algorithm {
             Algorithm::Fast(plan) => plan.forward(image, samples, progress),
+            Algorithm::Stack(stack) => stack.forward(image, samples, progress),
             Algorithm::Lines(_) => fail!(Internal, "lines are for all coils"),
             Algorithm::Separable => {
                 shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check))
@@ -129,6 +142,7 @@ impl<T: Real> Sums<T> {
         let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
         match &mut self.algorithm {
             Algorithm::Fast(plan) => plan.adjoint(samples, image, progress),
+            Algorithm::Stack(stack) => stack.adjoint(samples, image, progress),
             Algorithm::Lines(_) => fail!(Internal, "lines are for all coils"),
             Algorithm::Separable => {
                 shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check))
@@ -145,6 +159,7 @@ impl<T: Real> Sums<T> {
         match &self.algorithm {
             Algorithm::Fast(plan) => (plan.grid_shape(), plan.kernel().width()),
             Algorithm::Lines(lines) => lines.fine_grid(),
+            Algorithm::Stack(stack) => stack.fine_grid(),
             _ => ([0; 3], 0),
         }
     }

@@ -3,12 +3,10 @@
 use super::coils::CoilKernels;
 use super::place::Place;
 use super::workspace::{check_available, coils_at_once};
-use crate::cpu::level::Level;
 use crate::error::Result;
 use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{Device, DeviceReal, Precision};
-use crate::mri::trajectory::Trajectory;
-use crate::mri::transform::Fourier;
+use crate::nufft::Settings;
 use crate::nufft::gpu::{LinePlan, LineSizes, LineWorkspace, MAX_IMAGES, Values};
 use std::sync::Arc;
 
@@ -17,16 +15,15 @@ const COMPLEX: usize = size_of::<[f32; 2]>();
 
 /// Sizes of fast sums over lines; None where sorted points serve so many coils.
 pub(super) fn line_sizes<T: DeviceReal>(
-    fourier: &Fourier,
-    grid: [usize; 3],
-    trajectory: &Trajectory,
+    settings: &Settings,
+    points: [&[f64]; 3],
     coils: usize,
 ) -> Result<Option<LineSizes>> {
     // Whoever asks for an upsampling has that of sorted points.
-    if T::PRECISION != Precision::F32 || fourier.upsampling.is_some() {
+    if T::PRECISION != Precision::F32 || settings.upsampling.is_some() {
         return Ok(None);
     }
-    LineSizes::new(&fourier.settings(Level::BASELINE, grid, trajectory.samples()), trajectory.axes(), coils)
+    LineSizes::new(settings, points, coils)
 }
 
 /// The sums, both ways.
@@ -44,6 +41,11 @@ impl LineSums {
 
     pub(super) fn held_bytes(&self) -> u64 {
         self.plan.sizes().held_bytes()
+    }
+
+    /// Of a workspace for so many coils side by side.
+    pub(super) fn workspace_bytes(&self, coils: usize) -> u64 {
+        self.plan.sizes().workspace_bytes(coils)
     }
 
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {

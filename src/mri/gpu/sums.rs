@@ -2,12 +2,15 @@
 
 use super::coils::CoilKernels;
 use super::direct::{Bounds, Direct, DirectArrays, DirectProblem, Direction, Sines};
+use super::fast::FastSums;
 use super::lines::{LineSums, line_sizes};
 use super::place::Place;
 use super::separable::{Problem, SeparableArrays};
 use super::separable_adjoint::Adjoint;
 use super::separable_forward::Forward;
-use super::workspace::{check_available, coils_at_once, side_by_side};
+use super::stack::StackSums;
+use super::stack_sizes::StackSizes;
+use super::workspace::{check_available, side_by_side};
 use crate::cpu::buffer::collected;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
@@ -29,9 +32,9 @@ pub(super) struct Sums<T: DeviceReal> {
 }
 
 enum Algorithm<T: DeviceReal> {
-    Fast(Box<Plan<T>>),
-    /// Of samples on lines.
-    Lines(Box<LineSums>),
+    Fast(FastSums<T>),
+    /// Of samples in planes.
+    Stack(Box<StackSums<T>>),
     /// On the grid, where sums factorise.
     Separable {
         points: Lent,
@@ -71,11 +74,15 @@ impl SumsBytes {
             let workspace = WorkspaceBytes::exactly((sums.workspace() + coil_images) as u64);
             return Ok(Self { held: held as u64, workspace });
         }
-        if let Some(sizes) = line_sizes::<T>(fourier, grid, trajectory, coils)? {
+        if let Some(sizes) = StackSizes::new::<T>(fourier, grid, trajectory, coils)? {
+            return Ok(Self { held: sizes.held_bytes::<T>(), workspace: sizes.workspace_bytes::<T>(coils) });
+        }
+        let settings = fourier.settings(Level::BASELINE, grid, samples);
+        if let Some(sizes) = line_sizes::<T>(&settings, trajectory.axes(), coils)? {
             let of = |coils| WorkspaceBytes::exactly(sizes.workspace_bytes(coils));
             return Ok(Self { held: sizes.held_bytes(), workspace: side_by_side(of(1), of(coils)) });
         }
-        let choice = Choice::new::<T>(&fourier.settings(Level::BASELINE, grid, samples))?;
+        let choice = Choice::new::<T>(&settings)?;
         let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
         Ok(Self { held: choice.point_bytes::<T>(samples), workspace: side_by_side(of(1), of(coils)) })
     }
@@ -146,19 +153,24 @@ impl<T: DeviceReal> Sums<T> {
         let (dims, samples, voxels) = (trajectory.dims(), trajectory.samples(), grid.iter().product());
         let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
         let exact = fourier.is_exact(effects)?;
-        if !exact && let Some(sizes) = line_sizes::<T>(fourier, grid, trajectory, coils)? {
-            let algorithm = Algorithm::Lines(Box::new(LineSums::new(&queue.device, sizes)?));
+        let settings = fourier.settings(Level::BASELINE, grid, samples);
+        if !exact && let Some(sizes) = StackSizes::new::<T>(fourier, grid, trajectory, coils)? {
+            let algorithm = Algorithm::Stack(Box::new(StackSums::new(queue, sizes, trajectory)?));
+            return Ok(Self { voxels, samples, algorithm, coil_kernels });
+        }
+        if !exact && let Some(sizes) = line_sizes::<T>(&settings, trajectory.axes(), coils)? {
+            let algorithm = Algorithm::Fast(FastSums::Lines(Box::new(LineSums::new(&queue.device, sizes)?)));
             return Ok(Self { voxels, samples, algorithm, coil_kernels });
         }
         let axes = trajectory.axes();
         let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
         let points = queue.upload(&points)?;
         let algorithm = if !exact {
-            let settings = fourier.settings(Level::BASELINE, grid, samples);
             let axis = |d: usize| points.address() + (d.min(dims - 1) * size_of::<f64>()) as u64;
             let at = Coordinates { axes: [axis(0), axis(1), axis(2)], stride: dims as i64, count: samples };
             // SAFETY: the points were uploaded, and stay until they are sorted.
-            Algorithm::Fast(Box::new(unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?))
+            let plan = unsafe { Plan::new(&queue.device, &settings, &at, &queue.stream) }?;
+            Algorithm::Fast(FastSums::Points(Box::new(plan)))
         } else {
             match exact_sums::<T>(fourier, queue, grid, trajectory, effects)? {
                 ExactSums::Separable(both) => Algorithm::Separable { points, both },
@@ -181,8 +193,8 @@ impl<T: DeviceReal> Sums<T> {
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
         match &self.algorithm {
-            Algorithm::Fast(plan) => plan.point_bytes(),
-            Algorithm::Lines(lines) => lines.held_bytes(),
+            Algorithm::Fast(sums) => sums.bytes(),
+            Algorithm::Stack(sums) => sums.bytes(),
             Algorithm::Separable { points, .. } => points.bytes() as u64,
             Algorithm::Direct { points, positions, field, .. } => {
                 let field: usize = field.iter().flatten().map(|f| f.bytes()).sum();
@@ -194,8 +206,8 @@ impl<T: DeviceReal> Sums<T> {
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
         match &self.algorithm {
-            Algorithm::Fast(plan) => (plan.choice().grid(), plan.choice().width()),
-            Algorithm::Lines(lines) => lines.fine_grid(),
+            Algorithm::Fast(sums) => sums.fine_grid(),
+            Algorithm::Stack(sums) => sums.fine_grid(),
             _ => ([0; 3], 0),
         }
     }
@@ -214,17 +226,15 @@ impl<T: DeviceReal> Sums<T> {
     ) -> Result<()> {
         let queue = place.queue;
         match &self.algorithm {
-            Algorithm::Fast(plan) => {
-                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.available)?, place.available)?;
+            Algorithm::Fast(sums) => {
                 let values = Values { address: samples, coil_stride: self.samples };
                 // SAFETY: by this function's contract.
-                unsafe { plan.forward(images, values, coils, &workspace, &queue.stream) }
+                unsafe { sums.forward(place, &self.coil_kernels, images, values, coils) }
             }
-            Algorithm::Lines(lines) => {
-                let values = Values { address: samples, coil_stride: self.samples };
-                // SAFETY: by this function's contract.
-                unsafe { lines.forward(place, &self.coil_kernels, images, values, coils) }
-            }
+            // SAFETY: by this function's contract.
+            Algorithm::Stack(sums) => unsafe {
+                sums.forward(place, &self.coil_kernels, images, samples, coils, progress)
+            },
             Algorithm::Separable { points, both } => {
                 let (forward, points) = (&both.0, points.address());
                 let workspace = self.workspace(place, forward.workspace(), images, coils)?;
@@ -264,17 +274,15 @@ impl<T: DeviceReal> Sums<T> {
     ) -> Result<()> {
         let queue = place.queue;
         match &self.algorithm {
-            Algorithm::Fast(plan) => {
-                let workspace = plan.workspace(&queue.pool, group(plan, coils, place.available)?, place.available)?;
+            Algorithm::Fast(sums) => {
                 let values = Values { address: samples, coil_stride: self.samples };
                 // SAFETY: by this function's contract.
-                unsafe { plan.adjoint(values, images, coils, &workspace, &queue.stream) }
+                unsafe { sums.adjoint(place, &self.coil_kernels, values, images, coils) }
             }
-            Algorithm::Lines(lines) => {
-                let values = Values { address: samples, coil_stride: self.samples };
-                // SAFETY: by this function's contract.
-                unsafe { lines.adjoint(place, &self.coil_kernels, values, images, coils) }
-            }
+            // SAFETY: by this function's contract.
+            Algorithm::Stack(sums) => unsafe {
+                sums.adjoint(place, &self.coil_kernels, samples, images, coils, progress)
+            },
             Algorithm::Separable { points, both } => {
                 let (adjoint, points) = (&both.1, points.address());
                 let workspace = self.workspace(place, adjoint.workspace(), images, coils)?;
@@ -385,10 +393,4 @@ impl<T: DeviceReal> Sums<T> {
     fn of_coil(&self, maps: Maps, coil: usize) -> Maps {
         Maps { address: maps.address + self.bytes_of(coil * maps.stride), ..maps }
     }
-}
-
-/// Coils that a fast transform takes side by side.
-fn group<T: DeviceReal>(plan: &Plan<T>, coils: usize, available: u64) -> Result<usize> {
-    check_available(available, plan.workspace_bytes(1).minimum)?;
-    Ok(coils_at_once(coils, available, |c| plan.workspace_bytes(c).preferred))
 }

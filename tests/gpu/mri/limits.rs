@@ -74,6 +74,17 @@ fn plans_of_several_threads_do_not_meet() {
     });
 }
 
+/// Planes of 12 spokes of 32, each turned against the one before.
+fn stars(planes: usize, turned: f64) -> Vec<[f64; 3]> {
+    let at = |m: usize| {
+        let (plane, spoke, r) = (m / (12 * 32), m / 32 % 12, m % 32);
+        let (sin, cos) = (2.399_963 * spoke as f64 + turned * plane as f64).sin_cos();
+        let along = (r as f64 - 16.0) / 32.0;
+        [along * cos, along * sin, (plane as f64 - (planes / 2) as f64) / planes as f64]
+    };
+    (0..planes * 12 * 32).map(at).collect()
+}
+
 /// The number of bytes that a message of too little memory asks for.
 pub(super) fn asked_for(message: &str) -> u64 {
     let (_, after) = message.split_once("at least ").unwrap_or_else(|| panic!("no \"at least\" in {message}"));
@@ -88,17 +99,23 @@ fn little_memory_changes_no_bit_or_is_refused() {
     let Some(_) = device() else { return };
     const CAP: u64 = 1 << 20;
     let grid = [56, 64, 60];
-    for (double, maps, method, normal, coils, count) in [
-        (false, true, 1, 1, 9, 40_000),
-        (false, false, 1, 1, 9, 40_000),
-        (true, true, 1, 2, 9, 40_000),
-        (false, true, 2, 2, 5, 1000),
-        (true, false, 2, 1, 3, 1000),
+    let anywhere = |count| points(count, 3, 11);
+    // Anywhere, in planes that are alike, and in planes that are not.
+    for (double, maps, method, normal, coils, k) in [
+        (false, true, 1, 1, 9, anywhere(40_000)),
+        (false, false, 1, 1, 9, anywhere(40_000)),
+        (true, true, 1, 2, 9, anywhere(40_000)),
+        (false, true, 2, 2, 5, anywhere(1000)),
+        (true, false, 2, 1, 3, anywhere(1000)),
+        (false, true, 1, 2, 9, stars(56, 0.0)),
+        (false, false, 1, 1, 9, stars(56, 0.3)),
+        (true, true, 1, 2, 5, stars(56, 0.3)),
     ] {
+        let count = k.len();
         let case = format!("double {double}, maps {maps}, method {method}, normal {normal}");
         let scan = |gpu_memory_cap| {
             let options = isoc_context_options { gpu_memory_cap, ..on(GPU) };
-            let mut scan = Scan::with(&options, grid, points(count, 3, 11), coils, double);
+            let mut scan = Scan::with(&options, grid, k.clone(), coils, double);
             scan.set_weights((0..count).map(|m| 0.1 + (m % 9) as f64).collect());
             if maps {
                 scan.set_maps(random(coils * scan.voxels(), 12));

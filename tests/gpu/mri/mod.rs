@@ -17,6 +17,8 @@ pub(super) mod scan;
 mod series;
 #[path = "../../mri/sparse.rs"]
 mod sparse;
+#[path = "../../mri/stack.rs"]
+mod stack;
 #[path = "../../mri/suite.rs"]
 mod suite;
 
