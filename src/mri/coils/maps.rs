@@ -1,6 +1,6 @@
 //! Coil sensitivities from calibration data, on the processor.
 
-use super::calibration::{Calibration, SHARE};
+use super::calibration::{self, Calibration};
 use super::field::Field;
 use super::gram::{gram, virtual_coils};
 use super::lags::Lags;
@@ -64,7 +64,7 @@ pub(super) struct Found {
 }
 
 /// Shares of the work before the voxels.
-const CALIBRATION: f64 = 0.4;
+const CALIBRATION: f64 = 0.5;
 
 impl Problem<'_> {
     /// Of all voxels.
@@ -79,7 +79,10 @@ impl Problem<'_> {
                 adaptive::covariance_lags(self.data, (self.coils, self.shape), self.grid, maps.window, job)?
             }
         };
-        job.advance(if maps.method == Method::Espirit { CALIBRATION - SHARE } else { CALIBRATION });
+        job.advance(match maps.method {
+            Method::Espirit => CALIBRATION - calibration::SHARE - espirit::SHARE,
+            Method::Adaptive => CALIBRATION,
+        });
         job.check()?;
         // The phase that a voxel's coils have in common is no sensitivity: the strongest virtual coil gets none, since it sees the object
         // wherever one coil does.

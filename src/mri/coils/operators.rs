@@ -256,10 +256,11 @@ fn working(maps: &Maps, coils: usize, shape: [usize; 3]) -> f64 {
     let data = 2.0 * coils as f64 * product(shape);
     number
         * match maps.method {
-            // The matrix, its vectors, and two for the eigenproblem; the field's coefficients.
+            // Most is there when vectors are taken back: the reflections twice, the vectors, and half as much for those of the tridiagonal
+            // matrix. And the field's coefficients.
             Method::Espirit => {
                 let block = coils as f64 * product(maps.kernel);
-                data + 6.0 * block * block + pairs * product(maps.kernel.map(|k| 2 * k - 1))
+                data + 4.0 * block * block + pairs * product(maps.kernel.map(|k| 2 * k - 1))
             }
             Method::Adaptive => {
                 let padded = product(shape.map(|n| (2 * n - 1).next_power_of_two()));
