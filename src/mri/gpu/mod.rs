@@ -11,6 +11,7 @@ mod memory;
 mod penalty;
 mod place;
 mod q;
+pub(super) mod sensitivities;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;
