@@ -1,11 +1,13 @@
-//! Speed on GPUs: every back projector by itself, and whole reconstructions from host memory to host memory.
+//! Speed on GPUs: every back projector by itself, whole reconstructions from host memory to host memory, and coil sensitivities.
 //!
-//! Prints tables for `benches/results`. Arguments: `kernels [size]`, `sizes`, `pipeline [size] [slices]`; all of it without.
+//! Prints tables for `benches/results`. Arguments: `kernels [size]`, `sizes`, `pipeline [size] [slices]`, `coils [size] [planes]`; all of it without.
 
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Compute, Context, ContextOptions, HostMemory};
 use isocenter::ct::{Ct, Geometry, Interpolation, Options, Precision};
 use isocenter::gpu::device_count;
+use isocenter::mri::coils::{Maps, Method, sensitivities};
+use rustfft::num_complex::Complex;
 use std::error::Error;
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -36,6 +38,9 @@ fn main() -> Outcome {
     }
     if matches!(what, "all" | "pipeline") {
         pipeline(count, number(1, 2048), number(2, 512))?;
+    }
+    if matches!(what, "all" | "coils") {
+        coils(&first, number(1, 256), number(2, 64))?;
     }
     Ok(())
 }
@@ -183,4 +188,53 @@ fn fill(memory: &HostMemory, floats: usize) {
             });
         }
     });
+}
+
+/// Sensitivities of 8 coils from 24^3 elements of k-space, host memory to host memory, best of three. A kernel of 2^3 leaves little but the
+/// voxels.
+fn coils(gpu: &Context, size: usize, planes: usize) -> Outcome {
+    const COILS: usize = 8;
+    const WIDTH: usize = 24;
+    // Waves of slowly varying coils, whose energy falls as that of an object's edges.
+    let value = |k: usize| {
+        let (coil, at) = (k / WIDTH.pow(3), k % WIDTH.pow(3));
+        let [z, y, x] = [at / WIDTH.pow(2), at / WIDTH % WIDTH, at % WIDTH].map(|j| j as f64 - (WIDTH / 2) as f64);
+        let terms = (0..8).map(|t| {
+            let [a, b, c] = [z + f64::from(t / 4), y + f64::from(t / 2 % 2), x + f64::from(t % 2)];
+            let angle = 7.0 * (a * a + 1.7 * b * b + 2.3 * c * c + a * b * c).sin()
+                + 1.9 * (coil * 8) as f64
+                + f64::from(t * t) * coil as f64;
+            Complex::cis(angle) / (1.0 + a * a + b * b + c * c)
+        });
+        terms.sum::<Complex<f64>>() + 1e-3 * Complex::cis((k * k % 10007) as f64)
+    };
+    let data: Vec<Complex<f64>> = (0..COILS * WIDTH.pow(3)).map(value).collect();
+    let data: Vec<Complex<f32>> = data.iter().map(|v| Complex::new(v.re as f32, v.im as f32)).collect();
+    let cpu = Context::new(ContextOptions { compute: Compute::Cpu, ..ContextOptions::default() })?;
+    let mut maps = vec![Complex::<f32>::default(); COILS * planes * size * size];
+    println!(
+        "\nsensitivities of {COILS} coils, {planes} x {size} x {size} voxels, {} threads, seconds\n{:<28} {:>8} {:>10}",
+        cpu.threads(),
+        "",
+        "GPU",
+        "processor"
+    );
+    for (name, asked) in [
+        ("ESPIRiT, kernel 6^3", Maps::default()),
+        ("ESPIRiT, kernel 2^3", Maps { kernel: [2; 3], ..Maps::default() }),
+        ("adaptive combination", Maps { method: Method::Adaptive, crop: 0.0, ..Maps::default() }),
+    ] {
+        let mut times = [f64::INFINITY; 2];
+        for (time, context) in times.iter_mut().zip([gpu, &cpu]) {
+            for _ in 0..3 {
+                let from = Array::of(&data, [COILS, WIDTH, WIDTH, WIDTH])?;
+                let to = ArrayMut::of(&mut maps, [1, COILS, planes, size, size])?;
+                let start = Instant::now();
+                sensitivities(context, &asked, from, to, None)?;
+                *time = time.min(start.elapsed().as_secs_f64());
+            }
+        }
+        println!("{name:<28} {:>8.3} {:>10.3}", times[0], times[1]);
+    }
+    Ok(())
 }

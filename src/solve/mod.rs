@@ -9,10 +9,12 @@ pub(crate) mod dense;
 pub(crate) mod fista;
 pub(crate) mod gpu;
 pub(crate) mod hermitian;
+pub(crate) mod leading;
 pub(crate) mod primal_dual;
 mod stop;
 #[cfg(test)]
 mod tests;
+mod tridiagonal;
 mod vectors;
 
 pub(crate) use stop::Stop;

@@ -8,9 +8,10 @@
 use super::calibration::Calibration;
 use super::lags::{Lags, pairs};
 use crate::context::Job;
+use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
-use crate::solve::hermitian::{Eigen, eigenvectors};
+use crate::solve::leading::{Leading, leading};
 use faer::linalg::matmul::matmul;
 use faer::{Accum, Mat, MatRef, Par, c64};
 use rayon::prelude::*;
@@ -18,11 +19,14 @@ use rustfft::num_complex::Complex;
 
 /// The signal space of the calibration data: vectors of unit length, one after another, `[vector][coil][z][y][x]`.
 pub(super) struct SignalSpace {
-    pub(super) vectors: Vec<Complex<f64>>,
+    pub(super) vectors: Buffer<Complex<f64>>,
     pub(super) count: usize,
     /// Elements of a block of all coils.
     pub(super) size: usize,
 }
+
+/// Part of the eigenproblem of the whole work of a call.
+pub(super) const SHARE: f64 = 0.3;
 
 /// Keeps singular values of the calibration matrix above `threshold` times the largest.
 pub(super) fn signal_space(
@@ -34,11 +38,11 @@ pub(super) fn signal_space(
 ) -> Result<SignalSpace> {
     let gram = data.gram(kernel, level, job)?;
     let size = data.coils * kernel.iter().product::<usize>();
-    let Eigen { values, mut vectors } = eigenvectors(&gram, size)?;
-    job.check()?;
     // Singular values are the roots of the Gram matrix's eigenvalues.
-    let least = threshold * threshold * values[0];
-    let count = values.iter().take_while(|v| **v > least).count();
+    let Leading { values, vectors, count } = leading(gram, size, threshold * threshold, level, |part| {
+        job.advance(part * SHARE);
+        job.check()
+    })?;
     if count == 0 {
         fail!(
             OutOfRange,
@@ -52,7 +56,6 @@ pub(super) fn signal_space(
              no space without signal, and coil maps without a meaning; is it noise, or fewer blocks than a kernel has elements?"
         ));
     }
-    vectors.truncate(count * size);
     Ok(SignalSpace { vectors, count, size })
 }
 

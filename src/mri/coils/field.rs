@@ -3,8 +3,10 @@
 
 use super::lags::Lags;
 use crate::cpu::buffer::zeros;
-use crate::cpu::simd::Vector;
+use crate::cpu::level::Level;
+use crate::cpu::simd::{Plain, Vector, vectorised};
 use crate::error::Result;
+use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
 
@@ -46,41 +48,30 @@ impl<'a> Field<'a> {
         self.grid[2].next_multiple_of(LANES)
     }
 
-    /// Sums along z: `[pair][y][x]` distances of plane z.
-    pub(super) fn plane(&self, z: usize) -> Result<Vec<Complex<f64>>> {
-        let [rz, ry, rx] = self.lags.reach;
-        let size = (2 * ry + 1) * (2 * rx + 1);
-        let pairs = self.lags.values.len() / self.lags.count();
-        let mut out = zeros::<Complex<f64>>(pairs * size)?;
-        let turns: Vec<_> = (0..=2 * rz).map(|k| turn(k as isize - rz as isize, z, self.grid[0])).collect();
-        for (out, from) in out.chunks_exact_mut(size).zip(self.lags.values.chunks_exact(self.lags.count())) {
-            for (from, turn) in from.chunks_exact(size).zip(&turns) {
-                out.iter_mut().zip(from).for_each(|(o, v)| *o += v * turn);
-            }
-        }
-        Ok(out)
+    /// How many sums a plane has.
+    pub(super) fn plane_len(&self) -> usize {
+        self.lags.values.len() / (2 * self.lags.reach[0] + 1)
     }
 
-    /// Sums along y of a plane's: what [`Waves::matrices`] takes.
-    pub(super) fn row(&self, plane: &[Complex<f64>], y: usize, out: &mut Vec<[f32; 4]>) {
-        let [_, ry, rx] = self.lags.reach;
-        let width = 2 * rx + 1;
+    /// Sums along z: `[pair][y][x]` distances of plane z.
+    pub(super) fn plane(&self, z: usize, out: &mut [Complex<f64>]) {
+        let [rz, ry, rx] = self.lags.reach;
+        let size = (2 * ry + 1) * (2 * rx + 1);
+        let pairs = out.par_chunks_exact_mut(size).zip(self.lags.values.par_chunks_exact(self.lags.count()));
+        pairs.for_each(|(out, from)| {
+            out.fill(Complex::default());
+            for (k, from) in from.chunks_exact(size).enumerate() {
+                let turn = turn(k as isize - rz as isize, z, self.grid[0]);
+                out.iter_mut().zip(from).for_each(|(o, v)| *o += v * turn);
+            }
+        });
+    }
+
+    /// Sums along y of a plane's: what [`Field::matrices`] takes.
+    pub(super) fn row(&self, plane: &[Complex<f64>], y: usize, level: Level, out: &mut Vec<[f32; 4]>) {
+        let [_, ry, _] = self.lags.reach;
         let turns: Vec<_> = (0..=2 * ry).map(|k| turn(k as isize - ry as isize, y, self.grid[1])).collect();
-        out.clear();
-        let mut line = vec![Complex::default(); width];
-        for from in plane.chunks_exact((2 * ry + 1) * width) {
-            line.fill(Complex::<f64>::default());
-            for (from, turn) in from.chunks_exact(width).zip(&turns) {
-                line.iter_mut().zip(from).for_each(|(o, v)| *o += v * turn);
-            }
-            out.push([line[rx].re as f32, line[rx].im as f32, 0.0, 0.0]);
-            for lag in 1..=rx {
-                // v exp(i a) + w exp(-i a) = (v + w) cos a + i (v - w) sin a
-                let (v, w) = (line[rx + lag], line[rx - lag]);
-                let (sum, difference) = (v + w, v - w);
-                out.push([sum.re, sum.im, -difference.im, difference.re].map(|v| v as f32));
-            }
-        }
+        vectorised(level, RowSums { plane, turns: &turns, reach: self.lags.reach[2], out });
     }
 
     /// Sums along x at the voxels from `x` on, one a lane: `[c][d]` real parts and imaginary parts, `side` from row to row.
@@ -120,6 +111,45 @@ impl<'a> Field<'a> {
                         im[d * side + c] = V::splat(0.0).sub(imaginary);
                     }
                 }
+            }
+        }
+    }
+}
+
+/// Sums along y.
+struct RowSums<'a> {
+    plane: &'a [Complex<f64>],
+    /// Of the distances along y.
+    turns: &'a [Complex<f64>],
+    /// Along x.
+    reach: usize,
+    out: &'a mut Vec<[f32; 4]>,
+}
+
+impl Plain for RowSums<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { plane, turns, reach, out } = self;
+        let width = 2 * reach + 1;
+        let mut line = vec![Complex::<f64>::default(); width];
+        out.clear();
+        for from in plane.chunks_exact(turns.len() * width) {
+            line.fill(Complex::default());
+            for (from, turn) in from.chunks_exact(width).zip(turns) {
+                for (o, v) in line.iter_mut().zip(from) {
+                    o.re += v.re * turn.re - v.im * turn.im;
+                    o.im += v.re * turn.im + v.im * turn.re;
+                }
+            }
+            let middle = line[reach];
+            out.push([middle.re as f32, middle.im as f32, 0.0, 0.0]);
+            for lag in 1..=reach {
+                // v exp(i a) + w exp(-i a) = (v + w) cos a + i (v - w) sin a
+                let (v, w) = (line[reach + lag], line[reach - lag]);
+                let (sum, difference) = (v + w, v - w);
+                out.push([sum.re as f32, sum.im as f32, -difference.im as f32, difference.re as f32]);
             }
         }
     }

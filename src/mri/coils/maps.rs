@@ -1,16 +1,18 @@
-//! Coil sensitivities from calibration data, on the processor.
+//! Coil sensitivities from calibration data: coefficients of a matrix at every voxel on the processor, its eigenvectors there or on a GPU.
 
-use super::calibration::{Calibration, SHARE};
+use super::arrays::{store, store_rows};
+use super::calibration::{self, Calibration};
 use super::field::Field;
 use super::gram::{gram, virtual_coils};
-use super::lags::Lags;
 use super::voxels::{Row, Wanted};
 use super::{adaptive, espirit};
-use crate::context::Job;
-use crate::cpu::buffer::{Buffer, collected};
+use crate::array::ArrayMut;
+use crate::context::{Context, Job};
+use crate::cpu::buffer::{Buffer, collected, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::dispatch;
 use crate::error::Result;
+use crate::mri::gpu::sensitivities::{Asked, Sensitivities};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
@@ -53,33 +55,42 @@ pub(super) struct Problem<'a> {
     pub(super) shape: [usize; 3],
     pub(super) grid: [usize; 3],
     pub(super) sets: usize,
-    /// Whether eigenvalues are asked for.
-    pub(super) values: bool,
 }
 
 /// Sensitivities `[z][y][set][coil][x]` and eigenvalues `[z][y][set][x]`.
-pub(super) struct Found {
-    pub(super) maps: Buffer<Complex<f32>>,
-    pub(super) values: Buffer<f32>,
+struct Found {
+    maps: Buffer<Complex<f32>>,
+    values: Buffer<f32>,
 }
 
 /// Shares of the work before the voxels.
-const CALIBRATION: f64 = 0.4;
+const CALIBRATION: f64 = 0.5;
 
 impl Problem<'_> {
-    /// Of all voxels.
-    pub(super) fn solve(&self, maps: &Maps, level: Level, job: &Job) -> Result<Found> {
+    /// Sensitivities `[set][coil][z][y][x]` and eigenvalues `[set][z][y][x]` of all voxels: on the context's first GPU, if it takes so many
+    /// coils, and on the processor otherwise.
+    pub(super) fn solve(
+        &self,
+        maps: &Maps,
+        context: &Context,
+        job: &Job,
+        to: ArrayMut<5>,
+        values: Option<ArrayMut<4>>,
+    ) -> Result<()> {
         let lags = match maps.method {
             Method::Espirit => {
                 let data = Calibration::new(self.data, self.coils, self.shape)?;
-                let space = espirit::signal_space(&data, maps.kernel, maps.threshold, level, job)?;
+                let space = espirit::signal_space(&data, maps.kernel, maps.threshold, context.level(), job)?;
                 espirit::projection_lags(&space, self.coils, maps.kernel)?
             }
             Method::Adaptive => {
                 adaptive::covariance_lags(self.data, (self.coils, self.shape), self.grid, maps.window, job)?
             }
         };
-        job.advance(if maps.method == Method::Espirit { CALIBRATION - SHARE } else { CALIBRATION });
+        job.advance(match maps.method {
+            Method::Espirit => CALIBRATION - calibration::SHARE - espirit::SHARE,
+            Method::Adaptive => CALIBRATION,
+        });
         job.check()?;
         // The phase that a voxel's coils have in common is no sensitivity: the strongest virtual coil gets none, since it sees the object
         // wherever one coil does.
@@ -90,27 +101,75 @@ impl Problem<'_> {
             crop: maps.crop as f32,
             relative: maps.method == Method::Adaptive,
             reference: &reference,
-            values: self.values,
+            values: values.is_some(),
         };
-        self.voxels(&lags, &wanted, level, job)
+        let field = Field::new(&lags, self.grid)?;
+        let asked = Asked {
+            coils: self.coils,
+            sets: wanted.sets,
+            grid: self.grid,
+            reach: [lags.reach[1], lags.reach[2]],
+            crop: wanted.crop,
+            relative: wanted.relative,
+            reference: &reference,
+            values: wanted.values,
+        };
+        if let Some(gpu) = Sensitivities::new(context, asked)? {
+            return self.on_gpu(
+                &gpu,
+                &field,
+                job,
+                to.permuted([2, 0, 1, 3, 4]),
+                values.map(|v| v.permuted([1, 0, 2, 3])),
+            );
+        }
+        let found = self.voxels(&field, &wanted, context.level(), job)?;
+        store_rows(context, &found.maps, to.permuted([2, 3, 0, 1, 4]))?;
+        if let Some(to) = values {
+            let wide = collected(found.values.iter().map(|v| Complex::new(f64::from(*v), 0.0)))?;
+            store(context, &wide, to.permuted([1, 2, 0, 3]))?;
+        }
+        Ok(())
     }
 
-    fn voxels(&self, lags: &Lags, wanted: &Wanted, level: Level, job: &Job) -> Result<Found> {
+    /// Some planes at a time.
+    fn on_gpu(
+        &self,
+        gpu: &Sensitivities,
+        field: &Field,
+        job: &Job,
+        mut to: ArrayMut<5>,
+        mut values: Option<ArrayMut<4>>,
+    ) -> Result<()> {
+        let (nz, len) = (self.grid[0], field.plane_len());
+        let mut sums = zeros::<Complex<f64>>(gpu.planes() * len)?;
+        for first in (0..nz).step_by(gpu.planes()) {
+            job.check()?;
+            let count = gpu.planes().min(nz - first);
+            let sums = &mut sums[..count * len];
+            sums.chunks_exact_mut(len).enumerate().for_each(|(z, sums)| field.plane(first + z, sums));
+            gpu.find(first, sums, &mut to, values.as_mut())?;
+            job.advance((1.0 - CALIBRATION) * count as f64 / nz as f64);
+        }
+        Ok(())
+    }
+
+    fn voxels(&self, field: &Field, wanted: &Wanted, level: Level, job: &Job) -> Result<Found> {
         let [nz, ny, nx] = self.grid;
         let row = self.sets * nx;
         let mut maps = Buffer::<Complex<f32>>::zeroed(nz * ny * row * self.coils)?;
         let mut values = Buffer::<f32>::zeroed(nz * ny * row)?;
-        let field = Field::new(lags, self.grid)?;
+        let mut plane = zeros(field.plane_len())?;
         let share = (1.0 - CALIBRATION) / (nz * ny) as f64;
         let planes = maps.chunks_exact_mut(ny * row * self.coils).zip(values.chunks_exact_mut(ny * row));
         for (z, (maps, values)) in planes.enumerate() {
-            let plane = field.plane(z)?;
+            field.plane(z, &mut plane);
             let rows = maps.par_chunks_exact_mut(row * self.coils).zip(values.par_chunks_exact_mut(row));
             rows.enumerate().try_for_each_init(Vec::new, |terms, (y, (maps, values))| {
                 job.check()?;
-                field.row(&plane, y, terms);
+                field.row(&plane, y, level, terms);
                 let mut result = Ok(());
-                let row = Row { field: &field, terms, wanted, vectors: maps, values, result: &mut result };
+                let row = Row { field, terms, wanted, vectors: maps, values, result: &mut result };
                 dispatch(level, row);
                 job.advance(share);
                 result

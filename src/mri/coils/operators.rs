@@ -1,12 +1,12 @@
 //! What is asked: arrays in, arrays out.
 
-use super::arrays::{fetch, store, store_rows};
+use super::arrays::{fetch, store};
 use super::fourier::transform_rows;
 use super::maps::{Maps, Method, Problem};
 use super::{apply as products, compression as principal, geometric, whitening as noise_matrix};
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{Context, Stage};
-use crate::cpu::buffer::{Buffer, collected};
+use crate::cpu::buffer::Buffer;
 use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::mri::MAX_SIDE;
@@ -193,17 +193,11 @@ pub fn sensitivities(
 
     let mut values = fetch(context, &calibration, "calibration")?;
     normalise(&mut values, "calibration")?;
-    let problem = Problem { data: &values, coils, shape, grid, sets, values: eigenvalues.is_some() };
-    let found = context.run(|job| {
+    let problem = Problem { data: &values, coils, shape, grid, sets };
+    context.run(|job| {
         job.enter(Stage::Coils);
-        problem.solve(&maps, context.level(), job)
-    })?;
-    store_rows(context, &found.maps, to.permuted([2, 3, 0, 1, 4]))?;
-    if let Some(to) = eigenvalues {
-        let wide = collected(found.values.iter().map(|v| Complex::new(f64::from(*v), 0.0)))?;
-        store(context, &wide, to.permuted([1, 2, 0, 3]))?;
-    }
-    Ok(())
+        problem.solve(&maps, context, job, to, eigenvalues)
+    })
 }
 
 /// Settings with their defaults for this calibration, or what is wrong with them.
@@ -256,10 +250,11 @@ fn working(maps: &Maps, coils: usize, shape: [usize; 3]) -> f64 {
     let data = 2.0 * coils as f64 * product(shape);
     number
         * match maps.method {
-            // The matrix, its vectors, and two for the eigenproblem; the field's coefficients.
+            // Most is there when vectors are taken back: the reflections twice, the vectors, and half as much for those of the tridiagonal
+            // matrix. And the field's coefficients.
             Method::Espirit => {
                 let block = coils as f64 * product(maps.kernel);
-                data + 6.0 * block * block + pairs * product(maps.kernel.map(|k| 2 * k - 1))
+                data + 4.0 * block * block + pairs * product(maps.kernel.map(|k| 2 * k - 1))
             }
             Method::Adaptive => {
                 let padded = product(shape.map(|n| (2 * n - 1).next_power_of_two()));

@@ -1,7 +1,7 @@
 //! Fourier sums of images that change while samples are taken, on the processor: sums of those of each image, times its column of the basis.
 
 use super::coils::{add_products, conjugate_products};
-use super::transform::Transform;
+use super::image_sums::ImageSums;
 use crate::cpu::buffer::Buffer;
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
@@ -15,7 +15,7 @@ pub(super) struct BasisSums<T: Real> {
     basis: Arc<Basis>,
     samples: usize,
     /// Of one image; on lines it takes all side by side.
-    sums: Transform<T>,
+    sums: ImageSums<T>,
     made: Option<Factors<T>>,
 }
 
@@ -28,12 +28,12 @@ struct Factors<T: Real> {
 }
 
 impl<T: Real> BasisSums<T> {
-    pub(super) fn new(basis: &Arc<Basis>, samples: usize, sums: Transform<T>) -> Self {
+    pub(super) fn new(basis: &Arc<Basis>, samples: usize, sums: ImageSums<T>) -> Self {
         Self { basis: basis.clone(), samples, sums, made: None }
     }
 
     /// Of one image.
-    pub(super) fn sums(&self) -> &Transform<T> {
+    pub(super) fn of_one(&self) -> &ImageSums<T> {
         &self.sums
     }
 

@@ -10,6 +10,7 @@ mod coils;
 pub(super) mod direct;
 pub(super) mod engine;
 mod field;
+mod image_sums;
 mod lines;
 mod low_rank;
 mod penalty;

@@ -1,9 +1,8 @@
 //! The encoding operator of one coil on the processor: Fourier sums, with a field and a basis where there are.
 
 use super::basis::BasisSums;
-use super::field::FieldSums;
+use super::image_sums::ImageSums;
 use super::lines::LineSums;
-use super::sums::Sums;
 use crate::cpu::level::Level;
 use crate::cpu::simd::Real;
 use crate::error::Result;
@@ -14,8 +13,7 @@ use std::sync::Arc;
 
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) enum Transform<T: Real> {
-    Plain(Sums<T>),
-    Field(FieldSums<T>),
+    One(ImageSums<T>),
     Basis(Box<BasisSums<T>>),
 }
 
@@ -28,22 +26,27 @@ impl<T: Real> Transform<T> {
         (trajectory, effects): (&Arc<Trajectory>, &Effects),
         coils: usize,
     ) -> Result<Self> {
-        if let Some(basis) = &effects.basis {
-            let of_one = Effects { basis: None, ..effects.clone() };
-            let sums = Self::new(fourier, level, grid, (trajectory, &of_one), basis.images())?;
-            return Ok(Self::Basis(Box::new(BasisSums::new(basis, trajectory.samples(), sums))));
-        }
-        Ok(match fourier.take_field(effects, T::UNIT)? {
-            Some(taken) => Self::Field(FieldSums::new(taken, level, grid, trajectory)?),
-            None => Self::Plain(Sums::new(fourier, level, grid, (trajectory, effects), coils)?),
+        let sums = |images| ImageSums::new(fourier, level, grid, (trajectory, effects), images);
+        Ok(match &effects.basis {
+            Some(basis) => {
+                let of_all = BasisSums::new(basis, trajectory.samples(), sums(basis.images())?);
+                Self::Basis(Box::new(of_all))
+            }
+            None => Self::One(sums(coils)?),
         })
     }
 
-    /// Sorts the samples and makes the field's factors, unless that is done.
+    fn of_one(&self) -> &ImageSums<T> {
+        match self {
+            Self::One(sums) => sums,
+            Self::Basis(sums) => sums.of_one(),
+        }
+    }
+
+    /// Sorts the samples and makes factors of field and basis, unless that is done.
     pub(super) fn prepare(&mut self) -> Result<()> {
         match self {
-            Self::Plain(sums) => sums.prepare(),
-            Self::Field(sums) => sums.prepare(),
+            Self::One(sums) => sums.prepare(),
             Self::Basis(sums) => sums.prepare(),
         }
     }
@@ -51,8 +54,7 @@ impl<T: Real> Transform<T> {
     /// Maximum number of bytes that it holds at work.
     pub(super) fn memory(&self) -> u64 {
         match self {
-            Self::Plain(sums) => sums.memory(),
-            Self::Field(sums) => sums.memory(),
+            Self::One(sums) => sums.memory(),
             Self::Basis(sums) => sums.memory(),
         }
     }
@@ -60,8 +62,7 @@ impl<T: Real> Transform<T> {
     /// Makes it work in less memory, with the same results; false if it cannot.
     pub(super) fn take_less(&mut self) -> bool {
         match self {
-            Self::Plain(sums) => sums.take_less(),
-            Self::Field(sums) => sums.take_less(),
+            Self::One(sums) => sums.take_less(),
             Self::Basis(sums) => sums.take_less(),
         }
     }
@@ -69,22 +70,21 @@ impl<T: Real> Transform<T> {
     /// Sums over lines, if samples are on them: they take all coils, and [`Transform::forward`] and [`Transform::adjoint`] none.
     pub(super) fn lines(&mut self) -> Option<&mut LineSums> {
         match self {
-            Self::Plain(sums) => sums.lines(),
-            Self::Field(_) | Self::Basis(_) => None,
+            Self::One(sums) => sums.lines(),
+            Self::Basis(_) => None,
         }
     }
 
     /// samples = sum over voxels of image exp(-2 pi i k . r), for one image, or those of a basis.
     pub(super) fn forward(
         &mut self,
-        image: &[Complex<T>],
+        images: &[Complex<T>],
         samples: &mut [Complex<T>],
         progress: Progress,
     ) -> Result<()> {
         match self {
-            Self::Plain(sums) => sums.forward(image, samples, progress),
-            Self::Field(sums) => sums.forward(image, samples, progress),
-            Self::Basis(sums) => sums.forward(image, samples, progress),
+            Self::One(sums) => sums.forward(images, samples, progress),
+            Self::Basis(sums) => sums.forward(images, samples, progress),
         }
     }
 
@@ -92,31 +92,22 @@ impl<T: Real> Transform<T> {
     pub(super) fn adjoint(
         &mut self,
         samples: &[Complex<T>],
-        image: &mut [Complex<T>],
+        images: &mut [Complex<T>],
         progress: Progress,
     ) -> Result<()> {
         match self {
-            Self::Plain(sums) => sums.adjoint(samples, image, progress),
-            Self::Field(sums) => sums.adjoint(samples, image, progress),
-            Self::Basis(sums) => sums.adjoint(samples, image, progress),
+            Self::One(sums) => sums.adjoint(samples, images, progress),
+            Self::Basis(sums) => sums.adjoint(samples, images, progress),
         }
     }
 
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
-        match self {
-            Self::Plain(sums) => sums.fine_grid(),
-            Self::Field(sums) => sums.fine_grid(),
-            Self::Basis(sums) => sums.sums().fine_grid(),
-        }
+        self.of_one().fine_grid()
     }
 
     /// Products that a field takes, and their relative l2 error; 0 without.
     pub(super) fn terms(&self) -> (usize, f64) {
-        match self {
-            Self::Plain(_) => (0, 0.0),
-            Self::Field(sums) => sums.terms(),
-            Self::Basis(sums) => sums.sums().terms(),
-        }
+        self.of_one().terms()
     }
 }

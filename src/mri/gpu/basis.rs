@@ -2,10 +2,10 @@
 //! Images take the place of coils.
 
 use super::coils::CoilKernels;
+use super::image_sums::ImageSums;
 use super::place::Place;
 use super::room::Room;
 use super::sums::SumsBytes;
-use super::transform::Transform;
 use crate::error::Result;
 use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{DeviceReal, Lent, Queue};
@@ -16,7 +16,7 @@ use rustfft::num_complex::Complex;
 /// Sums, both ways.
 pub(super) struct BasisSums<T: DeviceReal> {
     /// Of one image.
-    sums: Transform<T>,
+    sums: ImageSums<T>,
     images: usize,
     /// Conjugates, `[image][sample]`.
     basis: Lent,
@@ -26,7 +26,7 @@ pub(super) struct BasisSums<T: DeviceReal> {
 }
 
 impl<T: DeviceReal> BasisSums<T> {
-    pub(super) fn new(basis: &Basis, queue: &Queue, [voxels, samples]: [usize; 2], sums: Transform<T>) -> Result<Self> {
+    pub(super) fn new(basis: &Basis, queue: &Queue, [voxels, samples]: [usize; 2], sums: ImageSums<T>) -> Result<Self> {
         let mut of_samples = basis.of_samples::<T>()?;
         of_samples.iter_mut().for_each(|b: &mut Complex<T>| *b = b.conj());
         Ok(Self {
@@ -46,7 +46,7 @@ impl<T: DeviceReal> BasisSums<T> {
     }
 
     /// Of one image.
-    pub(super) fn sums(&self) -> &Transform<T> {
+    pub(super) fn of_one(&self) -> &ImageSums<T> {
         &self.sums
     }
 
@@ -58,7 +58,7 @@ impl<T: DeviceReal> BasisSums<T> {
     /// samples `[coil][m]` = F images: `[coil][image]`, or with maps those that all coils see.
     ///
     /// # Safety
-    /// As for [`Transform::forward`].
+    /// As for [`ImageSums::forward`].
     pub(super) unsafe fn forward(
         &self,
         place: &Place,

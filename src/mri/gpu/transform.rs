@@ -1,9 +1,9 @@
 //! The encoding operator on the GPU: Fourier sums, with a field and a basis where there are.
 
 use super::basis::BasisSums;
-use super::field::FieldSums;
+use super::image_sums::{ImageSums, image_sums_bytes};
 use super::place::Place;
-use super::sums::{Sums, SumsBytes};
+use super::sums::SumsBytes;
 use crate::error::Result;
 use crate::gpu::fft::Images;
 use crate::gpu::{DeviceReal, Queue};
@@ -12,8 +12,7 @@ use crate::mri::transform::{Effects, Fourier, Progress};
 
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) enum Transform<T: DeviceReal> {
-    Plain(Sums<T>),
-    Field(FieldSums<T>),
+    One(ImageSums<T>),
     Basis(Box<BasisSums<T>>),
 }
 
@@ -22,18 +21,13 @@ pub(super) fn transform_bytes<T: DeviceReal>(
     fourier: &Fourier,
     queue: &Queue,
     grid: [usize; 3],
-    (trajectory, effects): (&Trajectory, &Effects),
+    of: (&Trajectory, &Effects),
     coils: usize,
 ) -> Result<SumsBytes> {
-    if let Some(basis) = &effects.basis {
-        let of_one = Effects { basis: None, ..effects.clone() };
-        let bytes = transform_bytes::<T>(fourier, queue, grid, (trajectory, &of_one), basis.images())?;
-        return Ok(BasisSums::<T>::before(basis, [grid.iter().product(), trajectory.samples()], bytes));
-    }
-    match fourier.take_field(effects, T::UNIT)? {
-        Some(taken) => FieldSums::<T>::bytes_of(&taken, queue, grid, trajectory),
-        None => SumsBytes::new::<T>(fourier, queue, grid, (trajectory, effects), coils),
-    }
+    let (trajectory, effects) = of;
+    let Some(basis) = &effects.basis else { return image_sums_bytes::<T>(fourier, queue, grid, of, coils) };
+    let bytes = image_sums_bytes::<T>(fourier, queue, grid, of, basis.images())?;
+    Ok(BasisSums::<T>::before(basis, [grid.iter().product(), trajectory.samples()], bytes))
 }
 
 impl<T: DeviceReal> Transform<T> {
@@ -42,46 +36,41 @@ impl<T: DeviceReal> Transform<T> {
         fourier: &Fourier,
         queue: &Queue,
         grid: [usize; 3],
-        (trajectory, effects): (&Trajectory, &Effects),
+        of: (&Trajectory, &Effects),
         coils: usize,
     ) -> Result<Self> {
-        if let Some(basis) = &effects.basis {
-            let of_one = Effects { basis: None, ..effects.clone() };
-            let sums = Self::new(fourier, queue, grid, (trajectory, &of_one), basis.images())?;
-            let sizes = [grid.iter().product(), trajectory.samples()];
-            return Ok(Self::Basis(Box::new(BasisSums::new(basis, queue, sizes, sums)?)));
+        let (trajectory, effects) = of;
+        let Some(basis) = &effects.basis else {
+            return Ok(Self::One(ImageSums::new(fourier, queue, grid, of, coils)?));
+        };
+        let sums = ImageSums::new(fourier, queue, grid, of, basis.images())?;
+        let sizes = [grid.iter().product(), trajectory.samples()];
+        Ok(Self::Basis(Box::new(BasisSums::new(basis, queue, sizes, sums)?)))
+    }
+
+    fn of_one(&self) -> &ImageSums<T> {
+        match self {
+            Self::One(sums) => sums,
+            Self::Basis(sums) => sums.of_one(),
         }
-        Ok(match fourier.take_field(effects, T::UNIT)? {
-            Some(taken) => Self::Field(FieldSums::new(&taken, queue, grid, trajectory)?),
-            None => Self::Plain(Sums::new(fourier, queue, grid, (trajectory, effects), coils)?),
-        })
     }
 
     /// Bytes that it holds.
     pub(super) fn bytes(&self) -> u64 {
         match self {
-            Self::Plain(sums) => sums.bytes(),
-            Self::Field(sums) => sums.bytes(),
+            Self::One(sums) => sums.bytes(),
             Self::Basis(sums) => sums.bytes(),
         }
     }
 
     /// Products that a field takes, and their relative l2 error; 0 without.
     pub(super) fn terms(&self) -> (usize, f64) {
-        match self {
-            Self::Plain(_) => (0, 0.0),
-            Self::Field(sums) => sums.terms(),
-            Self::Basis(sums) => sums.sums().terms(),
-        }
+        self.of_one().terms()
     }
 
     /// The fast transform's grid along z, y, x, and its spreading function's width; 0 for exact sums.
     pub(super) fn fine_grid(&self) -> ([usize; 3], usize) {
-        match self {
-            Self::Plain(sums) => sums.fine_grid(),
-            Self::Field(sums) => sums.fine_grid(),
-            Self::Basis(sums) => sums.sums().fine_grid(),
-        }
+        self.of_one().fine_grid()
     }
 
     /// samples `[coil][m]` = F images: one (those of a basis) for each coil, or with maps one that all see.
@@ -99,8 +88,7 @@ impl<T: DeviceReal> Transform<T> {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
-                Self::Plain(sums) => sums.forward(place, images, samples, coils, progress),
-                Self::Field(sums) => sums.forward(place, images, samples, coils, progress),
+                Self::One(sums) => sums.forward(place, images, samples, coils, progress),
                 Self::Basis(sums) => sums.forward(place, images, samples, coils, progress),
             }
         }
@@ -121,8 +109,7 @@ impl<T: DeviceReal> Transform<T> {
         // SAFETY: by this function's contract.
         unsafe {
             match self {
-                Self::Plain(sums) => sums.adjoint(place, samples, images, coils, progress),
-                Self::Field(sums) => sums.adjoint(place, samples, images, coils, progress),
+                Self::One(sums) => sums.adjoint(place, samples, images, coils, progress),
                 Self::Basis(sums) => sums.adjoint(place, samples, images, coils, progress),
             }
         }

@@ -3,6 +3,7 @@
 mod agreement;
 mod array;
 mod arrays;
+mod coils;
 mod exchange;
 #[path = "../../mri/field_normal.rs"]
 mod field_normal;
