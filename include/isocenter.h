@@ -537,7 +537,8 @@ typedef uint32_t isoc_mri_method;
 enum {
     // By a fast transform, except with voxel positions and with a field of more than 256 turns.
     ISOC_MRI_METHOD_AUTO = 0,
-    // By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
+    // By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance; of samples in planes of constant kz at multiples of 1 / M cycles per
+    // voxel, or these and an offset, M from nz to 2.25 nz, by a fast Fourier transform along z and non-uniform ones in the planes.
     ISOC_MRI_METHOD_NUFFT = 1,
     // Term by term, to rounding.
     ISOC_MRI_METHOD_EXACT = 2,
@@ -1403,7 +1404,7 @@ typedef struct {
     int64_t fine_nx;
     // Along y.
     int64_t fine_ny;
-    // Along z.
+    // Along z; of samples in planes of constant kz on a regular grid the length of the transform along z.
     int64_t fine_nz;
     // Width of its spreading function, in grid points.
     int64_t width;

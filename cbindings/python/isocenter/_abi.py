@@ -489,7 +489,9 @@ class MriMethod(IntEnum):
 
     #: By a fast transform, except with voxel positions and with a field of more than 256 turns.
     AUTO = 0
-    #: By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance.
+    #: By a non-uniform fast Fourier transform, to isoc_mri_options.tolerance; of samples in planes of constant kz at
+    #: multiples of 1 / M cycles per voxel, or these and an offset, M from nz to 2.25 nz, by a fast Fourier transform
+    #: along z and non-uniform ones in the planes.
     NUFFT = 1
     #: Term by term, to rounding.
     EXACT = 2

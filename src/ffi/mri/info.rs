@@ -18,7 +18,7 @@ pub struct isoc_mri_info {
     pub fine_nx: i64,
     /// Along y.
     pub fine_ny: i64,
-    /// Along z.
+    /// Along z; of samples in planes of constant kz on a regular grid the length of the transform along z.
     pub fine_nz: i64,
     /// Width of its spreading function, in grid points.
     pub width: i64,
