@@ -2280,7 +2280,8 @@ isoc_status isoc_mri_compare(isoc_mri *mri,
 // others', which the message names.
 //
 // Here and below: complex64 or complex128, in host memory or that of the context's first GPU; computed in double precision on the
-// processor; from any thread, several at a time. Where tensors are on a GPU, what is in its default stream comes first.
+// processor, but for isoc_coil_maps' voxels; from any thread, several at a time. Where tensors are on a GPU, what is in its default stream
+// comes first.
 isoc_status isoc_coil_whitening(const isoc_context *ctx,
                                 const isoc_tensor *noise,
                                 const isoc_tensor *matrix);
@@ -2328,8 +2329,9 @@ isoc_status isoc_coil_apply_geometric(const isoc_context *ctx,
 //
 // At each voxel the squares of a map's moduli add up to 1, or all are 0. The sensitivity of the strongest virtual coil of the
 // calibration data (isoc_coil_compression) is real and positive: the phase that all coils share is the image's. Maps are right to about
-// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded,
-// but not within the eigenproblem of ESPIRiT's blocks: its time grows with (coils x kernel)^3, some 3 s for blocks of 1728 elements.
+// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded.
+// Time of ESPIRiT's eigenproblem grows with (coils x kernel)^3, some 1 s of two cores for blocks of 1728 elements. Voxels' eigenvectors are
+// found on the context's first GPU, wherever the tensors are, if there are at most 32 coils and memory for a plane; all else on the processor.
 //
 // ISOC_STATUS_OUT_OF_RANGE: a kernel larger than the calibration data, blocks of more than 8192 elements, more sets than coils, a threshold or crop out of range,
 // calibration data that are all 0; ISOC_STATUS_TENSOR_SHAPE: calibration data larger than the maps; ISOC_STATUS_MEMORY_CAP. Where

@@ -6,7 +6,6 @@ use super::device;
 use super::scan::{C, GPU, Scan, ok, points, random};
 use isocenter::array::{Array as View, ArrayMut};
 use isocenter::context::{Context, ContextOptions};
-use isocenter::error::Status;
 use isocenter::ffi::mri::{isoc_coil_maps, isoc_coil_options};
 use isocenter::mri::coils::{self, Maps, Method};
 
