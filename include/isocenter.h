@@ -1424,8 +1424,8 @@ typedef struct {
     int64_t normal_terms;
     // The relative l2 error of their sum, over samples and pairs of voxels.
     double normal_error;
-    // The lambda from which on the wavelet penalty of the last isoc_mri_reconstruct leaves an image of zeros: the largest wavelet
-    // coefficient of F^H W samples. 0 where that penalty was not in use.
+    // The lambda from which on the wavelet or low-rank penalty of the last isoc_mri_reconstruct leaves images of zeros: the largest wavelet
+    // coefficient of F^H W samples, or singular value of their blocks. 0 where neither penalty was in use.
     double lambda_limit;
 } isoc_mri_info;
 
@@ -2174,6 +2174,39 @@ isoc_status isoc_mri_set_matrix(isoc_mri *mri,
                                 const int64_t *columns,
                                 int64_t entries,
                                 const isoc_tensor *values);
+
+// Makes the scan a series of frames with images of their own: frame f has `counts[f]` samples from `first[f]` on, in the trajectory's
+// order; frames may overlap, and leave samples out. Images of all calls are then (frames, nz, ny, nx), or without coil maps
+// (frames x coils, nz, ny, nx), frame by frame; samples stay those of the whole trajectory. 0 frames make it one scan again, as
+// isoc_mri_set_geometry does.
+//
+// Each frame is computed as a scan of its samples with their weights, field times and the maps of all, one after the other, in memory for
+// one beside all samples and images. isoc_mri_compute_weights then finds weights of each frame by itself, so that gridding
+// (isoc_mri_gridding) has the image's scale; it comes after this. isoc_mri_forward takes frames that do not overlap. There is no Q to
+// compute ahead, export or import. A basis (isoc_mri_set_basis) and frames exclude each other (ISOC_STATUS_NOT_CONFIGURED).
+isoc_status isoc_mri_set_frames(isoc_mri *mri,
+                                int64_t frames,
+                                const int64_t *first,
+                                const int64_t *counts);
+
+// The same with windows of equal length: frame f has `length` samples from f x `step` on, as long as the trajectory has so many. A
+// sliding window over spokes of golden angles has a multiple of the spoke's samples as both.
+isoc_status isoc_mri_set_windows(isoc_mri *mri,
+                                 int64_t length,
+                                 int64_t step);
+
+// Sets a temporal basis: images change while samples are taken, as sums of a few. Sample m is then the sum over images k of
+// basis(times[m], k) (F rho_k)(m). `basis` is real or complex (times, images), at most 64 images; `times` has the row of each sample,
+// `samples` values; NULL: rows are samples. Copied. Images of all calls are (images, nz, ny, nx), or without coil maps
+// (coils x images, nz, ny, nx), coil by coil. `basis` NULL forgets it, as isoc_mri_set_geometry does.
+//
+// F^H W F by Q is a matrix of convolutions between images, images (images + 1) / 2 of them, images^2 for a complex basis
+// (isoc_mri_info.normal_terms), and takes a Fourier transform there and back for each image and coil, whatever the number of times: Tamir et
+// al., Magn. Reson. Med. 77, 2017; Mani et al. 74, 2015. On a GPU it serves up to 16 images, and no field (isoc_mri_set_field): pairs of
+// transforms do the rest. Penalties are sums over the images.
+isoc_status isoc_mri_set_basis(isoc_mri *mri,
+                               const isoc_tensor *basis,
+                               const int64_t *times);
 
 // Tells what the plan found and decided.
 isoc_status isoc_mri_get_info(isoc_mri *mri, isoc_mri_info *info);

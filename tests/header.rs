@@ -34,6 +34,7 @@ fn header_is_up_to_date() {
         "src/ffi/mri/geometry.rs",
         "src/ffi/mri/options.rs",
         "src/ffi/mri/inputs.rs",
+        "src/ffi/mri/series.rs",
         "src/ffi/mri/info.rs",
         "src/ffi/mri/operators.rs",
         "src/ffi/mri/q.rs",

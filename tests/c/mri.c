@@ -137,7 +137,7 @@ static void all_options(void) {
     OPTION(struct_size, 1000, STRUCT_SIZE, "struct_size is 1000");
     OPTION(method, 3, UNKNOWN_VALUE, "method is 3");
     OPTION(normal, 3, UNKNOWN_VALUE, "normal is 3");
-    OPTION(penalty, 5, UNKNOWN_VALUE, "penalty is 5");
+    OPTION(penalty, 6, UNKNOWN_VALUE, "penalty is 6");
     OPTION(algorithm, 4, UNKNOWN_VALUE, "algorithm is 4");
     OPTION(algorithm, 2, OUT_OF_RANGE, "algorithm is 2 (fista)");
     OPTION(wavelet, 2, UNKNOWN_VALUE, "wavelet is 2");

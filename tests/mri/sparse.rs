@@ -339,7 +339,7 @@ fn mistakes_are_named() {
         let message = said();
         assert!(words.iter().all(|w| message.contains(w)), "{message}");
     };
-    refused(&|o| o.penalty = 5, Status::UnknownValue, &["options.penalty is 5", "0 to 4"]);
+    refused(&|o| o.penalty = 6, Status::UnknownValue, &["options.penalty is 6", "0 to 5"]);
     refused(&|o| o.algorithm = 4, Status::UnknownValue, &["options.algorithm is 4"]);
     refused(&|o| o.wavelet = 2, Status::UnknownValue, &["options.wavelet is 2"]);
     refused(&|o| o.levels = 17, Status::OutOfRange, &["options.levels is 17", "0 to 16"]);
