@@ -562,12 +562,18 @@ fn mistakes_are_named() {
         // SAFETY: valid pointers.
         unsafe { isoc_mri_export_q(scan.mri, &output(&mut q, &shape)) }
     };
+    let before = scan.to_image(isoc_mri_adjoint, &d);
     ok(Basis::new(2, false).try_set(&scan));
+    run(&scan, isoc_mri_adjoint, (&d, &scan.scan_shape()), &images_shape(&scan, 2));
+    run(&scan, isoc_mri_reconstruct, (&d, &scan.scan_shape()), &images_shape(&scan, 2));
     assert_eq!(set_frames(&scan, &[0], &[10]), Status::NotConfigured);
     assert_eq!(q_of(&scan), Status::NotConfigured);
     assert!(said().contains("a matrix of convolutions"), "{}", said());
     // SAFETY: valid pointers; NULL forgets it.
     ok(unsafe { isoc_mri_set_basis(scan.mri, std::ptr::null(), std::ptr::null()) });
+    // As it was: on a GPU but for the order of additions.
+    let e = error(&scan.to_image(isoc_mri_adjoint, &d), &before);
+    assert!(e <= if device == PROCESSOR { 0.0 } else { 1e-6 }, "{e:.1e}");
     ok(set_frames(&scan, &[0, 5], &[10, 10]));
     assert_eq!(Basis::new(2, false).try_set(&scan), Status::NotConfigured);
     assert_eq!(q_of(&scan), Status::NotConfigured);

@@ -286,7 +286,8 @@ static void set_frames(call &c) {
     c.takes({ "first", "counts" });
     std::vector<int64_t> first, counts;
     if (c.optional(0) || c.optional(1)) {
-        first = integers_of(c.argument(0, "first"), "first"), counts = integers_of(c.argument(1, "counts"), "counts");
+        first = integers_of(c.argument(0, "first"), "first");
+        counts = integers_of(c.argument(1, "counts"), "counts");
         if (first.size() != counts.size())
             fail("arrayShape", "first has %zu elements, counts %zu; both must have one a frame", first.size(), counts.size());
     }
@@ -302,7 +303,8 @@ static void set_frames(call &c) {
 
 static void set_windows(call &c) {
     c.takes({ "length", "step" });
-    check(isoc_mri_set_windows(c.plan->mri(), integer_of(c.argument(0, "length"), "length"), integer_of(c.argument(1, "step"), "step")));
+    const int64_t length = integer_of(c.argument(0, "length"), "length"), step = integer_of(c.argument(1, "step"), "step");
+    check(isoc_mri_set_windows(c.plan->mri(), length, step));
     keep_series(c);
 }
 

@@ -140,9 +140,9 @@ fn ready<V>(slot: &mut Option<V>) -> Result<&mut V> {
     }
 }
 
-/// What a slot holds, or an image of zeros.
+/// What a slot holds, or an image of zeros. A basis makes it as long as its images.
 fn image<T: Real>(slot: &mut Option<Buffer<Complex<T>>>, voxels: usize) -> Result<Buffer<Complex<T>>> {
-    match slot.take() {
+    match slot.take().filter(|image| image.len() == voxels) {
         Some(image) => Ok(image),
         None => Buffer::zeroed(voxels),
     }
