@@ -38,7 +38,7 @@ help:
 	@echo 'make demo-mri DATA=folder       the same with a measured scan: NumPy arrays, see cbindings/examples/c/kspace.h'
 	@echo 'make demo-pet                   simulate and reconstruct a time-of-flight PET scan from C, draw pictures'
 	@echo 'make demo-pet COUNTS=1e8        the same with more events; ITERATIONS=20 with more passes, DEVICE=cpu or gpu: where'
-	@echo 'make demo-python                the same three in Python, and CT from 30 views, with pictures; DATA=scan.h5 a CT scan'
+	@echo 'make demo-python                the same three in Python, CT from 30 views and a series of MRI, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make demo-raw                   write a raw scan of several coils (ISMRMRD), and reconstruct it from that file in Python, with a picture'
 	@echo 'make demo-raw DATA=scan.h5      the same with a measured one; UNIT=cycles_per_metre: of its trajectory, where more than one fits'
 	@echo 'make program                    the command isocenter, from a scan file to a volume file: target/release/isocenter'
@@ -158,7 +158,7 @@ demo-pet: install
 		$(if $(DEVICE),--device $(DEVICE))
 
 demo-python: install
-	DATA="$(DATA)" COUNTS="$(or $(COUNTS),4e6)" scripts/demo_python.sh $(STAGE) target/demo-python $(if $(DATA),ct iterative,ct iterative mri pet)
+	DATA="$(DATA)" COUNTS="$(or $(COUNTS),4e6)" scripts/demo_python.sh $(STAGE) target/demo-python $(if $(DATA),ct iterative,ct iterative mri series pet)
 
 demo-raw: install
 	DATA="$(DATA)" UNIT="$(UNIT)" scripts/demo_python.sh $(STAGE) target/demo-python raw

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the Python examples against an installed library, and puts their pictures into a folder. DATA names a measured scan: an HDF5
 # file for ct, a folder for mri, an ISMRMRD file for raw, with UNIT of its trajectory where more than one fits. COUNTS is how many events pet simulates.
-# usage: demo_python.sh INSTALLED FOLDER EXAMPLE...    EXAMPLE: ct, iterative, mri, pet or raw
+# usage: demo_python.sh INSTALLED FOLDER EXAMPLE...    EXAMPLE: ct, iterative, mri, series, pet or raw
 set -eu
 installed=$(realpath "$1")
 mkdir -p "$2"
