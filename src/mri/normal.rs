@@ -13,8 +13,14 @@ pub(super) struct Scratch<'a, E: Engine> {
     samples: Option<Vector<E>>,
     /// An image of several, and its penalty.
     images: Option<[Vector<E>; 2]>,
-    /// What belongs to the frames of a problem, and the images of one, and their product.
-    frames: Option<(&'a mut [E::Side], [Vector<E>; 2])>,
+    /// Of a problem whose images are of all frames.
+    frames: Option<FrameParts<'a, E>>,
+}
+
+/// What belongs to frames, and the images of one, and their product.
+struct FrameParts<'a, E: Engine> {
+    sides: &'a mut [E::Side],
+    parts: [Vector<E>; 2],
 }
 
 impl<'a, E: Engine> Scratch<'a, E> {
@@ -24,7 +30,7 @@ impl<'a, E: Engine> Scratch<'a, E> {
             (engine.scan().coils_per_problem() * engine.scan().samples(), engine.scan().unknowns());
         if let Some(frames) = frames {
             let parts = [engine.vectors().uninitialised(unknowns)?, engine.vectors().uninitialised(unknowns)?];
-            return Ok(Self { samples: None, images: None, frames: Some((frames, parts)) });
+            return Ok(Self { samples: None, images: None, frames: Some(FrameParts { sides: frames, parts }) });
         }
         let (voxels, images) = (engine.scan().voxels(), engine.scan().effects.images());
         // Identity takes all images at once.
@@ -75,9 +81,9 @@ pub(super) fn normal_of_data<E: Engine>(
     solve: &Solve,
     job: &Job,
 ) -> Result<()> {
-    if let Some((frames, [part, product])) = &mut scratch.frames {
+    if let Some(FrameParts { sides, parts: [part, product] }) = &mut scratch.frames {
         let unknowns = engine.scan().unknowns();
-        for (f, side) in frames.iter_mut().enumerate() {
+        for (f, side) in sides.iter_mut().enumerate() {
             engine.vectors().copy((image, f * unknowns), (part, 0), unknowns)?;
             with_side(engine, side, |engine| {
                 let mut own = Scratch::new(engine, solve, None)?;

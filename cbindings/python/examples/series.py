@@ -91,4 +91,4 @@ for column, f in zip(axes.T, shown):
         axis.set_title(f"{name}, {seconds[spoke]:.2f} s" + (f": {100 * error:.1f} %" if error else ""), fontsize=9)
         axis.axis("off")
         print(f"{seconds[spoke]:.2f} s, {name}: error {100 * error:.1f} %")
-figure.savefig("series.png", dpi=110)
+figure.savefig("series.png", dpi=72)

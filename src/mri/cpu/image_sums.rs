@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) enum ImageSums<T: Real> {
     Plain(Sums<T>),
-    Field(FieldSums<T>),
+    Field(Box<FieldSums<T>>),
 }
 
 impl<T: Real> ImageSums<T> {
@@ -27,7 +27,7 @@ impl<T: Real> ImageSums<T> {
         coils: usize,
     ) -> Result<Self> {
         Ok(match fourier.take_field(effects, T::UNIT)? {
-            Some(taken) => Self::Field(FieldSums::new(taken, level, grid, trajectory)?),
+            Some(taken) => Self::Field(Box::new(FieldSums::new(taken, level, grid, trajectory)?)),
             None => Self::Plain(Sums::new(fourier, level, grid, (trajectory, effects), coils)?),
         })
     }

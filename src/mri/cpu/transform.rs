@@ -14,7 +14,7 @@ use std::sync::Arc;
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) enum Transform<T: Real> {
     One(ImageSums<T>),
-    Basis(Box<BasisSums<T>>),
+    Basis(BasisSums<T>),
 }
 
 impl<T: Real> Transform<T> {
@@ -28,10 +28,7 @@ impl<T: Real> Transform<T> {
     ) -> Result<Self> {
         let sums = |images| ImageSums::new(fourier, level, grid, (trajectory, effects), images);
         Ok(match &effects.basis {
-            Some(basis) => {
-                let of_all = BasisSums::new(basis, trajectory.samples(), sums(basis.images())?);
-                Self::Basis(Box::new(of_all))
-            }
+            Some(basis) => Self::Basis(BasisSums::new(basis, trajectory.samples(), sums(basis.images())?)),
             None => Self::One(sums(coils)?),
         })
     }

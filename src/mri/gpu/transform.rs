@@ -13,7 +13,7 @@ use crate::mri::transform::{Effects, Fourier, Progress};
 /// Sums between the voxels of one grid and the samples of one trajectory, both ways.
 pub(super) enum Transform<T: DeviceReal> {
     One(ImageSums<T>),
-    Basis(Box<BasisSums<T>>),
+    Basis(BasisSums<T>),
 }
 
 /// Bytes of a transform for so many coils, before there is one.
@@ -45,7 +45,7 @@ impl<T: DeviceReal> Transform<T> {
         };
         let sums = ImageSums::new(fourier, queue, grid, of, basis.images())?;
         let sizes = [grid.iter().product(), trajectory.samples()];
-        Ok(Self::Basis(Box::new(BasisSums::new(basis, queue, sizes, sums)?)))
+        Ok(Self::Basis(BasisSums::new(basis, queue, sizes, sums)?))
     }
 
     fn of_one(&self) -> &ImageSums<T> {
