@@ -53,7 +53,7 @@ pub extern "C" fn isoc_mri_set_windows(mri: *mut isoc_mri, length: i64, step: i6
 }
 
 /// Sets a temporal basis: images change while samples are taken, as sums of a few. Sample m is then the sum over images k of
-/// basis(times[m], k) (F rho_k)(m). `basis` is real or complex (times, images), at most 64 images; `times` has the row of each sample,
+/// basis(time of m, k) (F rho_k)(m). `basis` is real or complex (times, images), at most 64 images; `times` has the row of each sample,
 /// `samples` values; NULL: rows are samples. Copied. Images of all calls are (images, nz, ny, nx), or without coil maps
 /// (coils x images, nz, ny, nx), coil by coil. `basis` NULL forgets it, as isoc_mri_set_geometry does.
 ///
