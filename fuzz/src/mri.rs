@@ -284,20 +284,35 @@ impl Mri<'_> {
             _ => samples - (k as i64).saturating_mul(3) % samples.max(1),
         });
         let done = call!(self.caller, isoc_mri_set_frames(handle, frames, first, counts));
+        self.caller.done(done, None);
         if done {
             self.sizes.series = frames.max(1);
+            self.forget_frames();
         }
-        self.caller.done(done, None);
+    }
+
+    /// As a rule, since other calls are not for frames.
+    fn forget_frames(&mut self) {
+        if self.caller.input.odd(2).is_none() {
+            self.adjoint();
+            let (handle, none) = (self.handle(), ptr::null());
+            let done = call!(self.caller, isoc_mri_set_frames(handle, 0, none, none));
+            self.caller.done(done, None);
+            if done {
+                self.sizes.series = 1;
+            }
+        }
     }
 
     fn windows(&mut self) {
         let handle = self.handle();
         let (length, step) = (self.caller.input.small(12, 24, SAMPLES), self.caller.input.small(6, 12, SAMPLES));
         let done = call!(self.caller, isoc_mri_set_windows(handle, length, step));
+        self.caller.done(done, None);
         if done {
             self.sizes.series = (self.sizes.samples - length) / step + 1;
+            self.forget_frames();
         }
-        self.caller.done(done, None);
     }
 
     fn basis(&mut self) {
@@ -318,10 +333,20 @@ impl Mri<'_> {
             })
         };
         let done = call!(self.caller, isoc_mri_set_basis(handle, basis.tensor, rows));
+        self.caller.done(done, None);
         if done {
             self.sizes.series = if basis.tensor.is_null() { 1 } else { images };
+            // As above.
+            if self.caller.input.odd(2).is_none() {
+                self.adjoint();
+                let handle = self.handle();
+                let done = call!(self.caller, isoc_mri_set_basis(handle, ptr::null(), ptr::null()));
+                self.caller.done(done, None);
+                if done {
+                    self.sizes.series = 1;
+                }
+            }
         }
-        self.caller.done(done, None);
     }
 
     /// What the plan says of itself, if it does.
