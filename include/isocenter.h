@@ -1388,7 +1388,7 @@ typedef struct {
     // image's unit.
     double huber;
     // Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
-    // or series of as many images, as fit: about 80 of the fewer of both.
+    // or series of as many images, as fit: 80 of the fewer of both on an H100.
     int64_t block;
 } isoc_mri_options;
 
@@ -2362,7 +2362,8 @@ isoc_status isoc_coil_apply_geometric(const isoc_context *ctx,
 //
 // At each voxel the squares of a map's moduli add up to 1, or all are 0. The sensitivity of the strongest virtual coil of the
 // calibration data (isoc_coil_compression) is real and positive: the phase that all coils share is the image's. Maps are right to about
-// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded.
+// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded;
+// planes that a GPU found before that, or before a fault of its own, may have been written.
 // Time of ESPIRiT's eigenproblem grows with (coils x kernel)^3, some 1 s of two cores for blocks of 1728 elements. Voxels' eigenvectors are
 // found on the context's first GPU, wherever the tensors are, if there are at most 32 coils and memory for a plane; all else on the processor.
 //

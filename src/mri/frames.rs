@@ -155,10 +155,27 @@ pub(super) fn with_side<E: Engine, R>(
     side: &mut E::Side,
     work: impl FnOnce(&mut E) -> Result<R>,
 ) -> Result<R> {
-    engine.exchange(side);
-    let result = work(engine);
-    engine.exchange(side);
-    result
+    let with = WithSide::new(engine, side);
+    work(with.engine)
+}
+
+/// An engine that has another side, until this goes: a fault on the way leaves no plan with samples that are not its own.
+struct WithSide<'a, E: Engine> {
+    engine: &'a mut E,
+    side: &'a mut E::Side,
+}
+
+impl<'a, E: Engine> WithSide<'a, E> {
+    fn new(engine: &'a mut E, side: &'a mut E::Side) -> Self {
+        engine.exchange(side);
+        Self { engine, side }
+    }
+}
+
+impl<E: Engine> Drop for WithSide<'_, E> {
+    fn drop(&mut self) {
+        self.engine.exchange(self.side);
+    }
 }
 
 /// Samples `[coil][sample]` of a frame, of all that there are.

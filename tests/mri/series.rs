@@ -170,11 +170,10 @@ fn q_of_a_basis_is_a_matrix_of_convolutions() {
                             "{grid:?}, double {double}, {images} images, complex {complex}, maps {mapped}, normal {normal}"
                         );
                         assert!(e <= if normal == 2 { 2.0 * bound } else { bound }, "{name}: {e:.1e}");
-                        let q = normal == 0 && (device == PROCESSOR || images <= 16);
                         let terms = if complex { images * images } else { images * (images + 1) / 2 };
                         // Q stays once it is there.
                         let there = if images > 16 && device != PROCESSOR { 0 } else { terms as i64 };
-                        assert_eq!(scan.info().normal_terms, there, "{name}, {q}");
+                        assert_eq!(scan.info().normal_terms, there, "{name}");
                     }
                 }
             }
@@ -416,7 +415,7 @@ fn nuclear(images: &[C], count: usize) -> f64 {
 }
 
 /// Images of a basis, and frames, together: what is told is the objective, and nothing near is less; from the told weight on nothing is left;
-/// memory is what it says at the most; every way gives the same images. Two fewer than nine images, and more than a block's voxels.
+/// every way gives the same images. Of 2 and 3 images a block has more voxels, of 20 fewer.
 #[test]
 fn blocks_of_low_rank_make_the_objective_least() {
     let Some(device) = device() else { return };

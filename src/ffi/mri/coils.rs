@@ -318,7 +318,8 @@ pub unsafe extern "C" fn isoc_coil_apply_geometric(
 ///
 /// At each voxel the squares of a map's moduli add up to 1, or all are 0. The sensitivity of the strongest virtual coil of the
 /// calibration data (isoc_coil_compression) is real and positive: the phase that all coils share is the image's. Maps are right to about
-/// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded.
+/// 1e-5. The same values whatever the number of threads. NULL options are the defaults. Progress is reported and a wish to cancel heeded;
+/// planes that a GPU found before that, or before a fault of its own, may have been written.
 /// Time of ESPIRiT's eigenproblem grows with (coils x kernel)^3, some 1 s of two cores for blocks of 1728 elements. Voxels' eigenvectors are
 /// found on the context's first GPU, wherever the tensors are, if there are at most 32 coils and memory for a plane; all else on the processor.
 ///

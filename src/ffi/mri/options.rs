@@ -132,7 +132,7 @@ pub struct isoc_mri_options {
     /// image's unit.
     pub huber: f64,
     /// Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
-    /// or series of as many images, as fit: about 80 of the fewer of both.
+    /// or series of as many images, as fit: 80 of the fewer of both on an H100.
     pub block: i64,
 }
 
