@@ -55,6 +55,7 @@ template <bool ALONG> struct FftLines {
     // Lines of a block; across: a power of 2, given by its logarithm too.
     int width, log_width, length;
 
+    __device__ inline int butterflies(const FftPass &pass) const { return pass.count * width; }
     __device__ inline void butterfly(int b, const FftPass &pass, int &line, int &q) const {
         if (ALONG) {
             line = divide(b, pass.by_count);
@@ -83,14 +84,34 @@ template <bool ALONG> struct FftLines {
     }
 };
 
+// Lines across of several images, each image's as `FftLines` has them, one image behind the other.
+struct FftSeveral {
+    // Lines of an image; a power of 2, given by its logarithm too.
+    int width, log_width, length, images;
+
+    __device__ inline int butterflies(const FftPass &pass) const { return images * pass.count << log_width; }
+    __device__ inline void butterfly(int b, const FftPass &pass, int &line, int &q) const {
+        const int image = divide(b >> log_width, pass.by_count);
+        q = (b >> log_width) - image * pass.count;
+        line = (image << log_width) + (b & (width - 1));
+    }
+    __device__ inline int image(int line) const { return line >> log_width; }
+    __device__ inline int within(int line) const { return line & (width - 1); }
+    template <int R, class T, class F> __device__ inline void each(int line, int position, int stride, const F &f) const {
+        const int start = ((image(line) * length + position) << log_width) + within(line), apart = stride << log_width;
+#pragma unroll
+        for (int r = 0; r < R; r++) f(r, start + r * apart);
+    }
+};
+
 // One pass of butterflies; `load` is called in the first pass, as load.run<R>(v, line, position, stride), and `store` in the
 // last.
-template <int R, bool ALONG, class T, class Load, class Store>
+template <int R, class Lines, class T, class Load, class Store>
 __device__ inline void fft_pass(
-    const FftLine &l, int k, const FftLines<ALONG> &lines, Complex<T> *shared, const Load &load, const Store &store) {
+    const FftLine &l, int k, const Lines &lines, Complex<T> *shared, const Load &load, const Store &store) {
     const FftPass pass = l.pass[k];
     const bool first = k == 0, last = k + 1 == l.passes;
-    const int all = pass.count * lines.width;
+    const int all = lines.butterflies(pass);
 #pragma unroll 1
     for (int b = threadIdx.x; b < all; b += blockDim.x) {
         int line, q;

@@ -50,14 +50,14 @@ template <class T> __device__ inline void toeplitz(const Toeplitz &p) {
     const int last = p.line.passes - 1;
 #pragma unroll 1
     for (int k = 0; k < last; k++) {
-        with_radix(p.line.pass[k].radix, ToeplitzForward<T>{p, global, lines, shared, k});
+        with_radix(p.line.pass[k].radix, ToeplitzForward<T, FftLines<false>, ToeplitzLine<T>>{p, global, lines, shared, k});
         __syncthreads();
     }
     with_radix(p.line.pass[last].radix, ToeplitzMiddle<T>{p, global, lines, shared, spectrum});
 #pragma unroll 1
     for (int k = last - 1; k >= 0; k--) {
         __syncthreads();
-        with_radix(p.line.pass[k].radix, ToeplitzBackward<T>{p, global, lines, shared, k});
+        with_radix(p.line.pass[k].radix, ToeplitzBackward<T, FftLines<false>, ToeplitzLine<T>>{p, global, lines, shared, k});
     }
 }
 
@@ -65,14 +65,15 @@ template <class T> __device__ inline void toeplitz(const Toeplitz &p) {
 struct RealPart {
     const void *from;
     void *to;
-    long long count;
+    // `to` has the numbers so many apart.
+    long long count, stride;
 };
-static_assert(sizeof(RealPart) == 24);
+static_assert(sizeof(RealPart) == 32);
 
 template <class T> __device__ inline void real_part(const RealPart &p) {
     const long long step = (long long)gridDim.x * blockDim.x;
     for (long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x; i < p.count; i += step)
-        static_cast<T *>(p.to)[i] = static_cast<const Complex<T> *>(p.from)[i].x;
+        static_cast<T *>(p.to)[i * p.stride] = static_cast<const Complex<T> *>(p.from)[i].x;
 }
 
 extern "C" __global__ void __launch_bounds__(256) toeplitz_real_part_f32(const __grid_constant__ RealPart p) { real_part<float>(p); }

@@ -10,15 +10,16 @@ struct Toeplitz {
     // Element (batch, outer, inner) of the lines begins at inner + outer * outer_stride + batch * batch_stride.
     void *grid;
     long long outer_stride, batch_stride;
-    // Frequency k of line (batch, outer, inner) is at inner + outer * spectrum_outer + batch * spectrum_batch + k * spectrum_stride.
+    // Frequency k of line (batch, outer, inner) is at inner + outer * spectrum_outer + batch * spectrum_batch + k * spectrum_stride; of
+    // a matrix, at inner * spectrum_batch + outer * spectrum_outer + k * spectrum_stride.
     const void *spectrum;
     long long spectrum_outer, spectrum_batch;
     int spectrum_stride;
     int inner, outer, batches;
     // Lines of a block (2^log_width), and blocks of an outer index.
     int width, log_width, chunks;
-    // Of a matrix of products between images: it has imaginary parts.
-    int complex;
+    // Of a matrix of products between images: where its imaginary parts begin; 0 for none.
+    int imaginary;
 };
 static_assert(sizeof(Toeplitz) == 264);
 
@@ -46,10 +47,10 @@ template <class T> struct ToeplitzLine {
     }
 };
 
-template <class T> struct ToeplitzForward {
+template <class T, class Lines, class Global> struct ToeplitzForward {
     const Toeplitz &p;
-    const ToeplitzLine<T> &global;
-    const FftLines<false> &lines;
+    const Global &global;
+    const Lines &lines;
     Complex<T> *shared;
     int k;
 
@@ -63,16 +64,16 @@ template <class T> struct ToeplitzForward {
 };
 
 // Decimation in time: the passes in reverse, factors in front.
-template <class T> struct ToeplitzBackward {
+template <class T, class Lines, class Global> struct ToeplitzBackward {
     const Toeplitz &p;
-    const ToeplitzLine<T> &global;
-    const FftLines<false> &lines;
+    const Global &global;
+    const Lines &lines;
     Complex<T> *shared;
     int k;
 
     template <int R> __device__ inline void run() const {
         const FftPass pass = p.line.pass[k];
-        const int all = pass.count * p.width;
+        const int all = lines.butterflies(pass);
 #pragma unroll 1
         for (int b = threadIdx.x; b < all; b += blockDim.x) {
             int line, q;

@@ -93,8 +93,8 @@ fn narrow<T: Real>(v: Complex<f64>) -> Complex<T> {
     Complex::new(T::of(v.re), T::of(v.im))
 }
 
-/// A Hermitian matrix of convolutions between images: the real parts of pairs (k, l), k at most l, row after row, and where there are
-/// any, the imaginary parts of those with k below l. The weights of each are real, and so is its Q.
+/// A Hermitian matrix of convolutions between images: the real parts of pairs (k, l), k at most l, column after column, and where there
+/// are any, the imaginary parts of those with k below l. The weights of each are real, and so is its Q.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mixing {
     pub(super) images: usize,
@@ -114,12 +114,12 @@ impl Mixing {
 
     /// Where the real part of a pair is, k at most l.
     pub(super) fn real(self, k: usize, l: usize) -> usize {
-        k * self.images - k * (k + 1) / 2 + l
+        l * (l + 1) / 2 + k
     }
 
     /// Where the imaginary part of a pair is, k below l.
     pub(super) fn imaginary(self, k: usize, l: usize) -> usize {
-        self.pairs() + self.real(k, l) - k - 1
+        self.pairs() + self.real(k, l) - l
     }
 
     /// The pair that a convolution is of.

@@ -208,17 +208,15 @@ impl Line {
         if width < shape.width { self.shape(width) } else { shape }
     }
 
-    /// As [`Line::across`], for blocks that hold the lines of so many images, one behind the other; None if shared memory does not.
-    pub(crate) fn across_several(&self, images: usize) -> Option<Shape> {
+    /// As [`Line::across`], for blocks that hold the lines of so many images, one behind the other, and have at most so many threads; None
+    /// if shared memory does not hold them.
+    pub(crate) fn across_several(&self, images: usize, max_threads: usize) -> Option<Shape> {
         let room = self.device.shared_bytes();
         let width = several_width(self.length(), images, self.precision, room)?;
-        let shape = self.shape(width);
         // Lines across have no gaps between elements.
-        Some(Shape {
-            threads: shape.threads.min(256),
-            shared: images * several_bytes(self.length(), width, self.precision),
-            ..shape
-        })
+        let shared = images * several_bytes(self.length(), width, self.precision);
+        let max = if shared <= room / 2 { max_threads.min(256) } else { max_threads };
+        Some(Shape { width, threads: self.threads(images * width, max), shared })
     }
 
     /// At most so many threads, with which passes of so many lines have the fewest turns.

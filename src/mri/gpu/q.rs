@@ -9,7 +9,7 @@ use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
 use crate::gpu::{DeviceReal, Lent, Queue, WorkspaceBytes};
 use crate::mri::basis::Mixing;
 use crate::mri::convolutions::{self, Convolutions};
-use crate::nufft::gpu::{Buffers, Spectra, Toeplitz};
+use crate::nufft::gpu::{Buffers, MatrixSpectra, Spectra, Strided, Toeplitz};
 use crate::nufft::toeplitz::{differences, doubled};
 use std::marker::PhantomData;
 
@@ -17,7 +17,7 @@ use std::marker::PhantomData;
 pub(super) struct Q<T> {
     grid: [usize; 3],
     toeplitz: Toeplitz,
-    /// `[convolution][kz][ky][kx]`
+    /// `[convolution][kz][ky][kx]`, and of a matrix as [`MatrixSpectra`] says.
     spectra: Lent,
     kind: Kind,
     convolutions: usize,
@@ -69,7 +69,11 @@ impl<T: DeviceReal> Q<T> {
         mut fill: impl FnMut(usize, u64) -> Result<()>,
     ) -> Result<Self> {
         let (from, double) = (differences(grid), doubled(grid));
-        let spectra = queue.pool.take(convolutions * Self::spectrum_bytes(grid))?;
+        let numbers = match &kind {
+            Kind::Mixed(mixing) => Self::matrix(0, *mixing).numbers(),
+            Kind::Alone | Kind::Factors(_) => convolutions,
+        };
+        let spectra = queue.pool.take(numbers * Self::spectrum_bytes(grid))?;
         let taken = |grid: [usize; 3]| queue.pool.take(grid.iter().product::<usize>() * T::PRECISION.complex());
         let (kernel, complex) = (taken(from)?, taken(double)?);
         let ones = from.map(|n| vec![1.0; n]);
@@ -90,8 +94,18 @@ impl<T: DeviceReal> Q<T> {
         filled.map(|()| made)
     }
 
-    fn spectrum(&self, index: usize) -> u64 {
-        self.spectra.address() + (index * Self::spectrum_bytes(self.grid)) as u64
+    fn spectrum(&self, index: usize) -> Strided {
+        match self.kind {
+            Kind::Mixed(mixing) => Self::matrix(self.spectra.address(), mixing).spectrum(index),
+            Kind::Alone | Kind::Factors(_) => {
+                let address = self.spectra.address() + (index * Self::spectrum_bytes(self.grid)) as u64;
+                Strided { address, stride: 1 }
+            }
+        }
+    }
+
+    fn matrix(address: u64, Mixing { images, complex }: Mixing) -> MatrixSpectra {
+        MatrixSpectra { address, images, complex, precision: T::PRECISION }
     }
 
     fn spectrum_bytes(grid: [usize; 3]) -> usize {
@@ -106,8 +120,15 @@ impl<T: DeviceReal> Q<T> {
 
     /// Bytes that one for images on this grid holds.
     pub(super) fn bytes_of(grid: [usize; 3], of: &Convolutions) -> u64 {
-        let voxels = if of.kind() == convolutions::Kind::Factors { grid.iter().product() } else { 0 };
-        (of.count() * (Self::spectrum_bytes(grid) + voxels * T::PRECISION.complex())) as u64
+        let spectrum = Self::spectrum_bytes(grid);
+        let bytes = match of.kind() {
+            convolutions::Kind::Alone => spectrum,
+            convolutions::Kind::Factors => {
+                of.count() * (spectrum + grid.iter().product::<usize>() * T::PRECISION.complex())
+            }
+            convolutions::Kind::Mixed(mixing) => Self::matrix(0, mixing).numbers() * spectrum,
+        };
+        bytes as u64
     }
 
     /// Bytes of q and its transform, while Q is made.
@@ -207,7 +228,7 @@ impl<T: DeviceReal> Q<T> {
                 job.check()?;
                 let some = group.min(self.convolutions - first);
                 let spectra = Spectra {
-                    address: self.spectrum(first),
+                    address: self.spectrum(first).address,
                     stride: Self::spectrum_bytes(self.grid) / T::PRECISION.bytes(),
                 };
                 let factors = behind::<T>(factors, first);
@@ -230,12 +251,12 @@ impl<T: DeviceReal> Q<T> {
     unsafe fn apply_matrix(
         &mut self,
         queue: &Queue,
-        Mixing { images, complex }: Mixing,
+        mixing: Mixing,
         arrays: QArrays,
         available: u64,
         job: &Job,
     ) -> Result<()> {
-        let QArrays { image, out, maps, coils } = arrays;
+        let (QArrays { image, out, maps, coils }, images) = (arrays, mixing.images);
         let voxels: usize = self.grid.iter().product();
         let bytes = (voxels * T::PRECISION.complex()) as u64;
         let (seen, available) = match maps {
@@ -249,11 +270,11 @@ impl<T: DeviceReal> Q<T> {
         self.toeplitz.limit_scratch(images, usize::try_from(available).unwrap_or(usize::MAX));
         check_available(available, self.toeplitz.scratch_bytes(images) as u64)?;
         let scratch = queue.pool.take(self.toeplitz.scratch_bytes(images))?;
-        let (matrix, stream) = ((self.spectra.address(), complex), &queue.stream);
+        let (matrix, stream) = (Self::matrix(self.spectra.address(), mixing), &queue.stream);
         let (Some(maps), Some(seen)) = (maps, seen) else {
             let buffers = Buffers { input: image, output: out, scratch: scratch.address() };
             // SAFETY: by this function's contract, with as much scratch memory as is asked for.
-            return unsafe { self.toeplitz.apply_matrix(matrix, images, buffers, stream) };
+            return unsafe { self.toeplitz.apply_matrix(matrix, buffers, stream) };
         };
         let buffers = Buffers { input: seen.address(), output: seen.address(), scratch: scratch.address() };
         let places = |of: u64| (0..images as u64).map(move |k| of + k * bytes);
@@ -265,7 +286,7 @@ impl<T: DeviceReal> Q<T> {
                 for (from, to) in places(image).zip(places(seen.address())) {
                     self.coil_kernels.multiply(queue, map, from, to, [voxels, 1])?;
                 }
-                self.toeplitz.apply_matrix(matrix, images, buffers, stream)?;
+                self.toeplitz.apply_matrix(matrix, buffers, stream)?;
                 for (from, to) in places(seen.address()).zip(places(out)) {
                     self.coil_kernels.combine(queue, map, (to, coil > 0), from, [voxels, 1])?;
                 }

@@ -26,4 +26,4 @@ pub(crate) use lines::DeviceLines;
 pub(crate) use plan::{Choice, Plan};
 pub(crate) use sort::Coordinates;
 pub(crate) use spread::Values;
-pub(crate) use toeplitz::{Buffers, Spectra, Toeplitz, mixes};
+pub(crate) use toeplitz::{Buffers, MatrixSpectra, Spectra, Strided, Toeplitz, mixes};

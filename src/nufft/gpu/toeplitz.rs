@@ -29,7 +29,7 @@ struct Arguments {
     width: i32,
     log_width: i32,
     chunks: i32,
-    complex: i32,
+    imaginary: i32,
 }
 mirrored!(Arguments, 264);
 
@@ -40,8 +40,9 @@ struct RealPart {
     from: u64,
     to: u64,
     count: i64,
+    stride: i64,
 }
-mirrored!(RealPart, 24);
+mirrored!(RealPart, 32);
 
 /// Device memory that a product works on.
 #[derive(Clone, Copy, Debug)]
@@ -72,9 +73,49 @@ impl Spectra {
 enum Between {
     /// Each image's product.
     Spectra(Spectra),
-    /// A Hermitian matrix of products between images: the real parts of pairs (k, l), k at most l, row after row, and if it is complex,
-    /// the imaginary parts of those with k below l, each as [`Spectra`] says.
-    Matrix { address: u64, complex: bool },
+    /// A Hermitian matrix of products between images.
+    Matrix(MatrixSpectra),
+}
+
+/// How a Hermitian matrix of spectra between images lies in memory: the numbers of a frequency together, the real parts of pairs (k, l), k
+/// at most l, column after column, then if it is complex the imaginary parts of those with k below l, each part from a multiple of
+/// 16 bytes on, as a thread reads them.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MatrixSpectra {
+    pub(crate) address: u64,
+    pub(crate) images: usize,
+    pub(crate) complex: bool,
+    pub(crate) precision: Precision,
+}
+
+impl MatrixSpectra {
+    fn pairs(&self) -> usize {
+        self.images * (self.images + 1) / 2
+    }
+
+    /// Where imaginary parts begin.
+    fn imaginary(&self) -> usize {
+        self.pairs().next_multiple_of(16 / self.precision.bytes())
+    }
+
+    /// Numbers of a frequency.
+    pub(crate) fn numbers(&self) -> usize {
+        let rest = if self.complex { self.pairs() - self.images } else { 0 };
+        (self.imaginary() + rest).next_multiple_of(16 / self.precision.bytes())
+    }
+
+    /// Where the first frequency has a spectrum of which all real parts, then all imaginary ones are counted.
+    pub(crate) fn spectrum(&self, index: usize) -> Strided {
+        let behind = if index < self.pairs() { index } else { self.imaginary() + index - self.pairs() };
+        Strided { address: self.address + (behind * self.precision.bytes()) as u64, stride: self.numbers() }
+    }
+}
+
+/// Real numbers so many apart.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Strided {
+    pub(crate) address: u64,
+    pub(crate) stride: usize,
 }
 
 /// Maximum number of images that a matrix of products is between.
@@ -164,8 +205,9 @@ impl Toeplitz {
     ///
     /// # Safety
     /// Both are device memory of the grid's elements until the stream has passed this; the GPU is current.
-    pub(crate) unsafe fn real_part(&self, spectrum: u64, real: u64, stream: &Stream) -> Result<()> {
-        let arguments = RealPart { from: spectrum, to: real, count: self.grid.iter().product::<usize>() as i64 };
+    pub(crate) unsafe fn real_part(&self, spectrum: u64, real: Strided, stream: &Stream) -> Result<()> {
+        let (to, stride) = (real.address, real.stride as i64);
+        let arguments = RealPart { from: spectrum, to, count: self.grid.iter().product::<usize>() as i64, stride };
         let device = self.x.device();
         let launch = Launch { grid: [8 * device.multiprocessors(), 1, 1], block: [256, 1, 1], shared: 0 };
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
@@ -206,20 +248,13 @@ impl Toeplitz {
         unsafe { self.run(Between::Spectra(spectra), coils, buffers, Some(maps), sum, stream) }
     }
 
-    /// The product of a Hermitian matrix of spectra with so many images; see [`mixes`].
+    /// The product of a Hermitian matrix of spectra with its images; see [`mixes`].
     ///
     /// # Safety
-    /// As for `apply`; the matrix has its spectra one behind the other.
-    pub(crate) unsafe fn apply_matrix(
-        &self,
-        (address, complex): (u64, bool),
-        images: usize,
-        buffers: Buffers,
-        stream: &Stream,
-    ) -> Result<()> {
-        let matrix = Between::Matrix { address, complex };
+    /// As for `apply`.
+    pub(crate) unsafe fn apply_matrix(&self, matrix: MatrixSpectra, buffers: Buffers, stream: &Stream) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.run(matrix, images, buffers, None, Sum::No, stream) }
+        unsafe { self.run(Between::Matrix(matrix), matrix.images, buffers, None, Sum::No, stream) }
     }
 
     unsafe fn run(
@@ -305,42 +340,52 @@ impl Toeplitz {
     ) -> Result<()> {
         let gx = self.grid[2];
         let outer_stride = shape.stride / shape.outer;
-        let (address, spectrum_batch, along, complex) = match between {
-            Between::Spectra(spectra) => (spectra.address, spectra.stride, line.across(), false),
-            Between::Matrix { address, complex } => {
-                let Some(along) = line.across_several(batches).filter(|_| batches <= MAX_MIXED) else {
+        // `every`: numbers from a frequency's to its neighbour's.
+        let (address, every, spectrum_batch, along, imaginary) = match between {
+            Between::Spectra(spectra) => (spectra.address, 1, spectra.stride, line.across(), 0),
+            Between::Matrix(matrix) => {
+                let threads = if batches <= 8 && line.precision() == Precision::F32 { 512 } else { 256 };
+                let Some(along) = line.across_several(batches, threads).filter(|_| batches <= MAX_MIXED) else {
                     fail!(
                         OutOfRange,
                         "a matrix of products between {batches} images of {:?} is too large for this GPU's transforms: options.normal must be 0 (auto) or 2 (pair)",
                         self.image
                     );
                 };
-                (address, self.grid.iter().product(), along, complex)
+                let imaginary = if matrix.complex { matrix.imaginary() } else { 0 };
+                (matrix.address, matrix.numbers(), matrix.numbers(), along, imaginary)
             }
         };
         let chunks = shape.columns.div_ceil(along.width);
+        let Ok(spectrum_stride) = i32::try_from(shape.outer * gx * every) else {
+            fail!(
+                OutOfRange,
+                "spectra of {:?} between {batches} images are too large for this GPU's transforms",
+                self.grid
+            );
+        };
         let arguments = Arguments {
             line: line.arguments(),
             window: Window::first(count).device(shape.stride)?,
             grid: shape.grid,
             outer_stride: outer_stride as i64,
             batch_stride: (count * shape.stride) as i64,
-            spectrum: address + (shape.column * self.element() / 2) as u64,
-            spectrum_outer: gx as i64,
+            spectrum: address + (shape.column * every * self.element() / 2) as u64,
+            spectrum_outer: (gx * every) as i64,
             spectrum_batch: spectrum_batch as i64,
-            spectrum_stride: (shape.outer * gx) as i32,
+            spectrum_stride,
             inner: shape.columns as i32,
             outer: shape.outer as i32,
             batches: batches as i32,
             width: along.width as i32,
             log_width: along.width.ilog2() as i32,
             chunks: chunks as i32,
-            complex: complex.into(),
+            imaginary: imaginary as i32,
         };
         // A block has the lines of all images of a matrix.
         let (kernel, blocks) = match between {
             Between::Spectra(_) => (self.kernel_for(along.threads), chunks * shape.outer * batches),
-            Between::Matrix { .. } => (&self.mixed[usize::from(batches > 8)], chunks * shape.outer),
+            Between::Matrix(_) => (&self.mixed[usize::from(batches > 8)], chunks * shape.outer),
         };
         let launch = Launch { grid: [blocks, 1, 1], block: [along.threads, 1, 1], shared: along.shared };
         // SAFETY: by this function's contract; the struct mirrors the kernel's.

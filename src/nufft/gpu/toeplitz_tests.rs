@@ -53,6 +53,7 @@ fn products() {
         for k in 0..coils {
             let [from, to] = [(&complex, precision.complex()), (&real, precision.bytes())]
                 .map(|(memory, size)| memory.address() + (k * large * size) as u64);
+            let to = Strided { address: to, stride: 1 };
             // SAFETY: memory of so many of the grid's sizes.
             unsafe { toeplitz.real_part(from, to, &stream).expect("real part") };
         }
