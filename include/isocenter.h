@@ -710,9 +710,10 @@ typedef struct isoc_context isoc_context;
 typedef struct isoc_ct isoc_ct;
 
 // A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
-// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor.
+// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor; the
+// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^22 or more.
 //
-// Tensors are in host memory, or in that GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
+// Tensors are in host memory, or in the first GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 typedef struct isoc_mri isoc_mri;
 
 // A plan for DIRECT time-of-flight PET: lattice, views, response, options. Opaque. Any thread may use it; calls on one plan wait for
@@ -755,7 +756,7 @@ typedef struct {
     // Passed to `log`.
     void *log_user;
     // ISOC_CONTEXT_DEVICE_GPU: `gpu_count` indices of GPUs as the driver counts them (CUDA_VISIBLE_DEVICES is heeded); NULL
-    // takes all. Copied. Several GPUs share the slabs of one call.
+    // takes all. Copied. Several GPUs share the slabs of a call of CT, and the coils of one of MRI where it is large.
     const int32_t *gpus;
     // Number of values in `gpus`.
     int64_t gpu_count;
@@ -1390,6 +1391,12 @@ typedef struct {
     // Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
     // or series of as many images, as fit: 80 of the fewer of both on an H100.
     int64_t block;
+    // 0: each image of a series (isoc_mri_set_basis, isoc_mri_set_frames, isoc_mri_set_windows) has wavelets or edges of its own. Else
+    // ISOC_MRI_PENALTY_WAVELETS and ISOC_MRI_PENALTY_VARIATION sum the length over all images of what is at one place, so that images share
+    // their wavelets or edges; frames are then solved together.
+    uint32_t joint;
+    // Zero.
+    uint32_t reserved;
 } isoc_mri_options;
 
 // What a plan found and decided.

@@ -11,12 +11,13 @@ from isocenter._values import address, numbers, struct
 
 
 class Context(isocenter.Context):
-    """On the processor, or on the first GPU; without callbacks, so that Ctrl-C waits for the end of a call."""
+    """On the processor, or on GPUs; without callbacks, so that Ctrl-C waits for the end of a call."""
 
-    def __init__(self, gpu=False, threads=0):
+    def __init__(self, gpu=False, threads=0, gpus=(0,)):
         self._callbacks = None, None
-        device, first = (_abi.ContextDevice.GPU, numbers([0], "gpus", "int32")) if gpu else (_abi.ContextDevice.CPU, None)
-        options = struct(_abi.isoc_context_options, device=device, threads=threads, gpus=address(first), gpu_count=int(gpu))
+        device, list_ = (_abi.ContextDevice.GPU, numbers(list(gpus), "gpus", "int32")) if gpu else (_abi.ContextDevice.CPU, None)
+        options = struct(_abi.isoc_context_options, device=device, threads=threads, gpus=address(list_),
+                         gpu_count=len(gpus) if gpu else 0)
         _call.Handle.__init__(self, lib.isoc_context_destroy, _call.new_handle(lib.isoc_context_create, options))
 
 

@@ -190,6 +190,8 @@ impl Mri<'_> {
             fixed_grid: input.code(2),
             huber: input.real(0.0),
             block: input.small(0, 4, 64),
+            joint: input.code(2),
+            reserved: 0,
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_mri_set_options(handle, passed));

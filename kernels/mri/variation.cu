@@ -10,9 +10,12 @@ struct Axes {
     const void *weights;
     long long voxels;
     // Along x, y, z.
-    int sizes[3], pad;
+    int sizes[3];
+    // That share a length, `voxels` apart; their fields are `apart`.
+    int images;
+    long long apart;
 };
-static_assert(sizeof(Axes) == 32);
+static_assert(sizeof(Axes) == 40);
 
 template <class T> struct Neighbours {
     const Axes &p;
@@ -47,75 +50,96 @@ struct Back {
     const void *q[3];
     double scale;
 };
-static_assert(sizeof(Back) == 80);
+static_assert(sizeof(Back) == 88);
 
 template <class T> __device__ inline void back(const Back &p) {
     const T scale = (T)p.scale;
     each_of_rows(p.axes.sizes[1] * p.axes.sizes[2], p.axes.sizes[0], [&](int row, int x) {
         Neighbours<T> at(p.axes, row, x);
-        Complex<T> flow = {0, 0};
+        for (int image = 0; image < p.axes.images; image++) {
+            Complex<T> flow = {0, 0};
 #pragma unroll
-        for (int a = 0; a < 3; a++) {
-            const Complex<T> *q = static_cast<const Complex<T> *>(p.q[a]);
-            if (at.behind(a)) flow = flow + q[at.i] * at.weight(a, at.i);
-            long long left = at.i - at.step[a];
-            if (at.before(a)) flow = flow - q[left] * at.weight(a, left);
+            for (int a = 0; a < 3; a++) {
+                const Complex<T> *q = static_cast<const Complex<T> *>(p.q[a]) + image * p.axes.apart;
+                if (at.behind(a)) flow = flow + q[at.i] * at.weight(a, at.i);
+                long long left = at.i - at.step[a];
+                if (at.before(a)) flow = flow - q[left] * at.weight(a, left);
+            }
+            const long long i = at.i + image * p.axes.voxels;
+            static_cast<Complex<T> *>(p.out)[i] = static_cast<const Complex<T> *>(p.image)[i] + flow * scale;
         }
-        static_cast<Complex<T> *>(p.out)[at.i] = static_cast<const Complex<T> *>(p.image)[at.i] + flow * scale;
     });
 }
 
-// Mirrors `Rise`: p = (keep q + step K x), no longer than 1; q = p + momentum (p - what p was).
+// Mirrors `Rise`: p = (keep q + step K x), no longer than 1 over axes and images; q = p + momentum (p - what p was).
 struct Rise {
     Axes axes;
     const void *x;
     void *p[3], *q[3];
     double keep, step, momentum;
 };
-static_assert(sizeof(Rise) == 112);
+static_assert(sizeof(Rise) == 120);
+
+// What a voxel's field of an image moves to, and its square.
+template <class T> __device__ inline T moved_to(const Rise &r, const Neighbours<T> &at, int image, Complex<T> (&moved)[3]) {
+    const T keep = (T)r.keep, step = (T)r.step;
+    const Complex<T> *x = static_cast<const Complex<T> *>(r.x) + image * r.axes.voxels;
+    T square = 0;
+#pragma unroll
+    for (int a = 0; a < 3; a++) {
+        moved[a] = {0, 0};
+        if (!at.behind(a)) continue;
+        const Complex<T> *q = static_cast<const Complex<T> *>(r.q[a]) + image * r.axes.apart;
+        moved[a] = q[at.i] * keep + at.difference(a, x) * step;
+        square += moved[a].x * moved[a].x + moved[a].y * moved[a].y;
+    }
+    return square;
+}
 
 template <class T> __device__ inline void rise(const Rise &r) {
-    const T keep = (T)r.keep, step = (T)r.step, momentum = (T)r.momentum;
+    const T momentum = (T)r.momentum;
     each_of_rows(r.axes.sizes[1] * r.axes.sizes[2], r.axes.sizes[0], [&](int row, int x) {
         Neighbours<T> at(r.axes, row, x);
         Complex<T> moved[3];
-        T square = 0;
-#pragma unroll
-        for (int a = 0; a < 3; a++) {
-            moved[a] = {0, 0};
-            if (!at.behind(a)) continue;
-            moved[a] = static_cast<Complex<T> *>(r.q[a])[at.i] * keep + at.difference(a, static_cast<const Complex<T> *>(r.x)) * step;
-            square += moved[a].x * moved[a].x + moved[a].y * moved[a].y;
-        }
+        T square = moved_to(r, at, 0, moved);
+        for (int image = 1; image < r.axes.images; image++) square += moved_to(r, at, image, moved);
         const T factor = square > 1 ? 1 / sqrt(square) : (T)1;
+        for (int image = 0; image < r.axes.images; image++) {
+            // One image's is still there.
+            if (r.axes.images > 1) moved_to(r, at, image, moved);
 #pragma unroll
-        for (int a = 0; a < 3; a++) {
-            if (!at.behind(a)) continue;
-            Complex<T> *p = static_cast<Complex<T> *>(r.p[a]) + at.i, next = moved[a] * factor;
-            static_cast<Complex<T> *>(r.q[a])[at.i] = next + (next - *p) * momentum;
-            *p = next;
+            for (int a = 0; a < 3; a++) {
+                if (!at.behind(a)) continue;
+                const long long i = at.i + image * r.axes.apart;
+                Complex<T> *p = static_cast<Complex<T> *>(r.p[a]) + i, next = moved[a] * factor;
+                static_cast<Complex<T> *>(r.q[a])[i] = next + (next - *p) * momentum;
+                *p = next;
+            }
         }
     });
 }
 
-// Mirrors `Length`: the sum over voxels of h(|K x|), the square over 2 huber up to huber, and growing by 1 from there.
+// Mirrors `Length`: the sum over voxels of h(|K x|) of axes and images, the square over 2 huber up to huber, and growing by 1 from there.
 struct Length {
     Axes axes;
     const void *x;
     double huber;
     Sums sums;
 };
-static_assert(sizeof(Length) == 72);
+static_assert(sizeof(Length) == 80);
 
 template <class T> __device__ inline void length(const Length &p) {
     double sum[1] = {};
     each_of_rows(p.axes.sizes[1] * p.axes.sizes[2], p.axes.sizes[0], [&](int row, int x) {
         Neighbours<T> at(p.axes, row, x);
         double square = 0;
+        for (int image = 0; image < p.axes.images; image++) {
+            const Complex<T> *of = static_cast<const Complex<T> *>(p.x) + image * p.axes.voxels;
 #pragma unroll
-        for (int a = 0; a < 3; a++) {
-            Complex<T> d = at.difference(a, static_cast<const Complex<T> *>(p.x));
-            square += (double)d.x * d.x + (double)d.y * d.y;
+            for (int a = 0; a < 3; a++) {
+                Complex<T> d = at.difference(a, of);
+                square += (double)d.x * d.x + (double)d.y * d.y;
+            }
         }
         const double l = sqrt(square);
         sum[0] += l < p.huber ? square / (2 * p.huber) : l - p.huber / 2;

@@ -98,24 +98,31 @@ template <class T> __device__ inline void copied(const Copied &p) {
     });
 }
 
-// Mirrors `Coefficients`: smaller by the threshold, down to 0, unless that is negative; the sum of their absolute values, and the largest.
+// Mirrors `Coefficients`: lengths of those at one place over all images, `count` apart: smaller by the threshold, down to 0, unless that is
+// negative; their sum, and the largest.
 struct Coefficients {
     void *values;
     double threshold;
-    long long count;
+    long long count, images;
     Sums sums;
 };
-static_assert(sizeof(Coefficients) == 48);
+static_assert(sizeof(Coefficients) == 56);
 
 template <class T> __device__ inline void soften(const Coefficients &p) {
     const T threshold = (T)p.threshold;
     double seen[2] = {};
     each(p.count, [&](long long i) {
         Complex<T> *at = static_cast<Complex<T> *>(p.values) + i, v = *at;
-        T size = sqrt(v.x * v.x + v.y * v.y);
+        T square = v.x * v.x + v.y * v.y;
+        for (long long k = 1; k < p.images; k++) {
+            Complex<T> other = at[k * p.count];
+            square += other.x * other.x + other.y * other.y;
+        }
+        T size = sqrt(square);
         if (threshold >= 0) {
-            T left = size > threshold ? size - threshold : (T)0;
-            *at = v * (left > 0 ? left / size : (T)0);
+            T left = size > threshold ? size - threshold : (T)0, factor = left > 0 ? left / size : (T)0;
+            *at = v * factor;
+            for (long long k = 1; k < p.images; k++) at[k * p.count] = at[k * p.count] * factor;
             size = left;
         }
         seen[0] += size;

@@ -70,7 +70,7 @@ pub struct isoc_context_options {
     /// Passed to `log`.
     pub log_user: *mut c_void,
     /// ISOC_CONTEXT_DEVICE_GPU: `gpu_count` indices of GPUs as the driver counts them (CUDA_VISIBLE_DEVICES is heeded); NULL
-    /// takes all. Copied. Several GPUs share the slabs of one call.
+    /// takes all. Copied. Several GPUs share the slabs of a call of CT, and the coils of one of MRI where it is large.
     pub gpus: *const i32,
     /// Number of values in `gpus`.
     pub gpu_count: i64,

@@ -129,6 +129,31 @@ impl Device {
         Ok(Current { device: PhantomData, thread: PhantomData })
     }
 
+    pub(super) fn raw_context(&self) -> sys::CUcontext {
+        self.context
+    }
+
+    /// Lets this GPU read and write another one's memory where the machine has a way; copies between them go through the host elsewhere.
+    pub(crate) fn reach(&self, other: &Device) -> Result<()> {
+        if self.index == other.index {
+            return Ok(());
+        }
+        let _current = self.enter()?;
+        let mut can = 0;
+        // SAFETY: two open devices and a local.
+        check("cuDeviceCanAccessPeer", unsafe { sys::cuDeviceCanAccessPeer(&mut can, self.raw, other.raw) })?;
+        if can != 0 {
+            // SAFETY: a context is current; the other one is retained for as long as the device lives.
+            match unsafe { sys::cuCtxEnablePeerAccess(other.context, 0) } {
+                sys::CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => {}
+                // Access is a matter of speed.
+                sys::CUresult::CUDA_ERROR_TOO_MANY_PEERS => {}
+                result => check("cuCtxEnablePeerAccess", result)?,
+            }
+        }
+        Ok(())
+    }
+
     /// Whether an address is memory of this GPU.
     pub(crate) fn holds(&self, address: *const u8) -> bool {
         let Ok(_current) = self.enter() else { return false };

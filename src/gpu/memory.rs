@@ -90,6 +90,21 @@ pub(crate) unsafe fn copy_device(from: u64, to: u64, bytes: usize, stream: &Stre
     check("cuMemcpyDtoDAsync", unsafe { sys::cuMemcpyDtoDAsync_v2(to, from, bytes, stream.raw()) })
 }
 
+/// Copies between the memories of two GPUs (or of one), in the stream's order.
+///
+/// # Safety
+/// Both sides are memory of their GPUs of as many bytes until the stream has passed the copy.
+pub(crate) unsafe fn copy_between(
+    (from, of): (u64, &Device),
+    (to, on): (u64, &Device),
+    bytes: usize,
+    stream: &Stream,
+) -> Result<()> {
+    let [source, target] = [of, on].map(Device::raw_context);
+    // SAFETY: by this function's contract; contexts are retained for as long as devices live.
+    check("cuMemcpyPeerAsync", unsafe { sys::cuMemcpyPeerAsync(to, target, from, source, bytes, stream.raw()) })
+}
+
 /// Mirrors `Scatter` in `kernels/common/copy.cu`.
 #[repr(C)]
 #[derive(Clone, Copy)]

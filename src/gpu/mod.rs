@@ -34,7 +34,7 @@ pub use driver::device_count;
 pub(crate) use graph::Graph;
 pub(crate) use kernel::Function;
 pub(crate) use launch::{Launch, mirrored};
-pub(crate) use memory::{DeviceMemory, Pinned, Rows, clear_device, copy_device, scatter};
+pub(crate) use memory::{DeviceMemory, Pinned, Rows, clear_device, copy_between, copy_device, scatter};
 pub(crate) use module::{MIN_CAPABILITY, built_for};
 pub(crate) use pool::{Lent, Pool};
 pub(crate) use precision::{DeviceReal, Precision};

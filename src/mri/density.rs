@@ -194,7 +194,7 @@ pub(super) fn iterative<E: Engine>(
     let root = collected(window.into_iter().map(|v| Complex::new(v.sqrt(), 0.0)))?;
     let sensitivity = engine.upload(&root)?;
     drop(root);
-    engine.set_maps(Some(sensitivity));
+    engine.set_maps(Some(sensitivity))?;
     engine.prepare(fourier)?;
     let mut weights = zeros::<f64>(samples)?;
     weights.fill(1.0);

@@ -3,7 +3,7 @@
 
 use super::low_rank::Blocks;
 use super::matrix::Matrix;
-use super::penalty::{Penalty, Solver, Sparse};
+use super::penalty::{Penalty, Solver};
 use super::trajectory::Trajectory;
 use super::transform::{Effects, Fourier, Progress};
 use super::variation::Raise;
@@ -119,7 +119,10 @@ pub(super) struct Solve {
 impl Solve {
     /// Whether the penalty takes images of all frames of a series.
     pub(super) fn takes_frames_together(&self) -> bool {
-        matches!(self.solver, Solver::Fista(Sparse::LowRank { .. }) | Solver::PrimalDual(Sparse::LowRank { .. }))
+        match self.solver {
+            Solver::ConjugateGradient => false,
+            Solver::Fista(sparse) | Solver::PrimalDual(sparse) => sparse.takes_all_images(),
+        }
     }
 }
 
@@ -169,7 +172,7 @@ pub(super) trait Engine: Sized + Send {
     fn set_stream(&mut self, stream: usize);
     /// Density weights; forgets Q.
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()>;
-    fn set_maps(&mut self, maps: Option<Vector<Self>>);
+    fn set_maps(&mut self, maps: Option<Vector<Self>>) -> Result<()>;
     /// Forgets the transform and Q.
     fn set_effects(&mut self, terms: Effects);
     /// For other samples; transform and Q are still to be made.
@@ -238,6 +241,18 @@ pub(super) trait Engine: Sized + Send {
     fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()>;
     /// samples = W samples, of any number of coils.
     fn weigh(&mut self, samples: &mut Vector<Self>) -> Result<()>;
+    /// out = F^H W F image of one problem by a pair of transforms; `samples` of its coils is room to work in.
+    fn apply_pair(
+        &mut self,
+        image: &Vector<Self>,
+        samples: &mut Vector<Self>,
+        out: &mut Vector<Self>,
+        job: &Job,
+    ) -> Result<()> {
+        self.forward(image, samples, &mut |_| job.check())?;
+        self.weigh(samples)?;
+        self.adjoint(samples, out, &mut |_| job.check())
+    }
 
     /// Makes Q of the trajectory and the weights, unless it is there.
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()>;
@@ -258,21 +273,21 @@ pub(super) trait Engine: Sized + Send {
 
     /// What wavelet transforms of images work in.
     fn wavelets(&mut self) -> Result<Self::Wavelets>;
-    /// Replaces an image by the one whose wavelet coefficients, after a shift around, are smaller by a threshold, down to 0; the sum of
-    /// what is left of their absolute values.
+    /// Replaces images by those whose wavelet coefficients, after a shift around, are smaller by a threshold, down to 0: the length over
+    /// all images of those at one place. The sum of what is left of these lengths.
     fn soften(
         &mut self,
         work: &mut Self::Wavelets,
         of: (&Wavelets, [usize; 3]),
         threshold: f64,
-        image: &mut Vector<Self>,
+        images: &mut Vector<Self>,
     ) -> Result<f64>;
-    /// The sum of the coefficients' absolute values, and the largest; they take the place of the image.
+    /// The sum of these lengths, and the largest; coefficients take the place of the images.
     fn coefficient_sizes(
         &mut self,
         work: &mut Self::Wavelets,
         of: (&Wavelets, [usize; 3]),
-        image: &mut Vector<Self>,
+        images: &mut Vector<Self>,
     ) -> Result<[f64; 2]>;
 
     /// What thresholds on singular values of blocks of so many images work in.
@@ -287,12 +302,12 @@ pub(super) trait Engine: Sized + Send {
         images: &mut Vector<Self>,
     ) -> Result<[f64; 2]>;
 
-    /// Total variation's duals p and their extrapolations q, 0.
-    fn fields(&mut self) -> Result<Self::Fields>;
-    /// out = image - scale K^H q, with K the weighted differences.
-    fn back(&mut self, fields: &Self::Fields, scale: f64, image: &Vector<Self>, out: &mut Vector<Self>) -> Result<()>;
-    /// Moves the duals along K x.
+    /// Total variation's duals p and their extrapolations q of so many images, 0.
+    fn fields(&mut self, images: usize) -> Result<Self::Fields>;
+    /// out = images - scale K^H q, with K the weighted differences.
+    fn back(&mut self, fields: &Self::Fields, scale: f64, images: &Vector<Self>, out: &mut Vector<Self>) -> Result<()>;
+    /// Moves the duals along K x; what a voxel's have of all axes and images is no longer than 1.
     fn raise(&mut self, fields: &mut Self::Fields, raise: Raise, x: &Vector<Self>) -> Result<()>;
-    /// The sum over voxels of h(|K x|), the square over 2 huber up to huber, and growing by 1 from there.
+    /// The sum over voxels of h(|K x|), of all axes and images, the square over 2 huber up to huber, and growing by 1 from there.
     fn variation(&mut self, fields: &Self::Fields, huber: f64, x: &Vector<Self>) -> Result<f64>;
 }

@@ -116,7 +116,9 @@ impl Mri {
                 scan.mapped = true;
                 match context.gpus().first() {
                     None => iterative(CpuEngine::<f32>::new(context.level(), scan), &context, iterations, &fourier),
-                    Some(gpu) => iterative(GpuEngine::<f32>::new(&context, gpu, scan)?, &context, iterations, &fourier),
+                    Some(gpu) => {
+                        iterative(GpuEngine::<f32>::new(&context, gpu, &[], scan)?, &context, iterations, &fourier)
+                    }
                 }
             }
         }
@@ -158,7 +160,7 @@ impl Mri {
                 Some(m) => e.vectors().dot(m, m)? == 0.0,
                 None => false,
             };
-            e.set_maps(maps);
+            e.set_maps(maps)?;
             Ok((e.replaced(), blind))
         }))?;
         self.replaced = replaced;

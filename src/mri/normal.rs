@@ -94,8 +94,8 @@ pub(super) fn normal_of_data<E: Engine>(
         }
         return Ok(());
     }
-    let Some(samples) = &mut scratch.samples else { return engine.apply_q(image, out, job) };
-    engine.forward(image, samples, &mut |_| job.check())?;
-    engine.weigh(samples)?;
-    engine.adjoint(samples, out, &mut |_| job.check())
+    match &mut scratch.samples {
+        Some(samples) => engine.apply_pair(image, samples, out, job),
+        None => engine.apply_q(image, out, job),
+    }
 }

@@ -73,10 +73,12 @@ pub(super) enum Sparse {
         levels: usize,
         /// The grid of wavelets stays where it is.
         fixed: bool,
+        joint: bool,
     },
     Variation {
         /// Shorter differences count by their square.
         huber: f64,
+        joint: bool,
     },
     LowRank {
         /// Of a block, in voxels; 0 for the default.
@@ -84,6 +86,16 @@ pub(super) enum Sparse {
         /// The grid of blocks stays where it is.
         fixed: bool,
     },
+}
+
+impl Sparse {
+    /// Whether it takes all images of a series together.
+    pub(super) fn takes_all_images(self) -> bool {
+        match self {
+            Self::Wavelets { joint, .. } | Self::Variation { joint, .. } => joint,
+            Self::LowRank { .. } => true,
+        }
+    }
 }
 
 /// What solves the problem.

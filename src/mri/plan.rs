@@ -76,6 +76,8 @@ pub struct Options {
     pub levels: usize,
     /// Wavelets and blocks stay where they are; else their grid moves from iteration to iteration.
     pub fixed_grid: bool,
+    /// Wavelets and total variation are of all images of a series together.
+    pub joint: bool,
     /// Voxels along an edge of a block of the low-rank penalty; 0 for 8.
     pub block: usize,
     /// Differences shorter than this count by their square in total variation.
@@ -103,6 +105,7 @@ impl Default for Options {
             wavelet: Wavelet::default(),
             levels: 0,
             fixed_grid: false,
+            joint: false,
             block: 0,
             huber: 0.0,
             iterations: 30,
@@ -235,11 +238,16 @@ impl Mri {
         }
         let scan = Scan::new(grid, coils, Arc::new(trajectory));
         let (context, level) = (&self.context, self.context.level());
+        let others = context.gpus().get(1..).unwrap_or_default();
         let mut engine = match (context.gpus().first(), precision) {
             (None, Precision::Single) => AnyEngine::Single(Box::new(CpuEngine::new(level, scan))),
             (None, Precision::Double) => AnyEngine::Double(Box::new(CpuEngine::new(level, scan))),
-            (Some(gpu), Precision::Single) => AnyEngine::GpuSingle(Box::new(GpuEngine::new(context, gpu, scan)?)),
-            (Some(gpu), Precision::Double) => AnyEngine::GpuDouble(Box::new(GpuEngine::new(context, gpu, scan)?)),
+            (Some(gpu), Precision::Single) => {
+                AnyEngine::GpuSingle(Box::new(GpuEngine::new(context, gpu, others, scan)?))
+            }
+            (Some(gpu), Precision::Double) => {
+                AnyEngine::GpuDouble(Box::new(GpuEngine::new(context, gpu, others, scan)?))
+            }
         };
         each!(&mut engine, e => e.set_stream(self.stream));
         self.plan = Some(Plan { geometry, engine, frames: None });
@@ -357,6 +365,12 @@ impl Mri {
                 "options.penalty is 5 (low_rank), of a series: isoc_mri_set_frames, isoc_mri_set_windows or isoc_mri_set_basis comes first"
             );
         }
+        if lambda > 0.0 && self.options.joint && !penalty.is_quadratic() && !self.is_series()? {
+            fail!(
+                NotConfigured,
+                "options.joint is for a series: isoc_mri_set_frames, isoc_mri_set_windows or isoc_mri_set_basis comes first"
+            );
+        }
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
@@ -374,16 +388,17 @@ impl Mri {
 
     /// What solves the problem that the options make. Without weight no penalty has an effect.
     fn solver(&self) -> Result<Solver> {
-        let Options { penalty, lambda, algorithm, wavelet, levels, fixed_grid: fixed, block, huber, .. } = self.options;
+        let Options { penalty, lambda, algorithm, wavelet, levels, fixed_grid: fixed, joint, block, huber, .. } =
+            self.options;
         let sparse = match penalty {
             _ if lambda == 0.0 => return Ok(Solver::ConjugateGradient),
             Penalty::Identity | Penalty::Differences | Penalty::Matrix => return Ok(Solver::ConjugateGradient),
             Penalty::Wavelets => {
                 // An error here, before anything is computed.
                 Wavelets::new(wavelet, levels, self.geometry()?.grid)?;
-                Sparse::Wavelets { wavelet, levels, fixed }
+                Sparse::Wavelets { wavelet, levels, fixed, joint }
             }
-            Penalty::Variation => Sparse::Variation { huber },
+            Penalty::Variation => Sparse::Variation { huber, joint },
             Penalty::LowRank => Sparse::LowRank { edge: block, fixed },
         };
         Ok(if algorithm == Algorithm::PrimalDual { Solver::PrimalDual(sparse) } else { Solver::Fista(sparse) })

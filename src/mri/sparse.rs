@@ -28,26 +28,27 @@ pub(super) struct Problem<'a, E: Engine> {
     /// K^H p of the primal-dual method, where p is the dual and K keeps lengths: of wavelets, which are orthonormal, and of blocks.
     dual: Vector<E>,
     images: Images<E>,
-    /// Room for an image; for all with a penalty that takes them together.
+    /// Room for a problem's images.
     spare: Vector<E>,
 }
 
-/// The images that a vector holds.
+/// The images that a vector holds, each a problem of the penalty's own, or all of them one.
 struct Images<E: Engine> {
+    /// Problems.
     count: usize,
+    /// Voxels of one.
     voxels: usize,
     /// Room for one, where there are several.
     part: Option<Vector<E>>,
 }
 
 impl<E: Engine> Images<E> {
-    fn new(engine: &mut E, count: usize) -> Result<Self> {
-        let voxels = engine.scan().voxels();
+    fn new(engine: &mut E, count: usize, voxels: usize) -> Result<Self> {
         let part = if count > 1 { Some(engine.vectors().uninitialised(voxels)?) } else { None };
         Ok(Self { count, voxels, part })
     }
 
-    /// Works on each image of a vector; the sum of what it gives.
+    /// Works on each problem's part of a vector; the sum of what it gives.
     fn change_each(
         &mut self,
         engine: &mut E,
@@ -64,7 +65,7 @@ impl<E: Engine> Images<E> {
         Ok(sum)
     }
 
-    /// Looks at an image of a vector.
+    /// Looks at a problem's part of a vector.
     fn see<R>(
         &mut self,
         engine: &mut E,
@@ -85,7 +86,7 @@ enum Kind<E: Engine> {
         wavelets: Wavelets,
     },
     Variation {
-        /// Of each image.
+        /// Of each problem.
         fields: Vec<E::Fields>,
         huber: f64,
     },
@@ -106,25 +107,29 @@ impl<'a, E: Engine> Problem<'a, E> {
     ) -> Result<Self> {
         let (grid, voxels, unknowns) =
             (engine.scan().grid, engine.scan().voxels(), solve.frames * engine.scan().unknowns());
-        let images = Images::new(engine, unknowns / voxels)?;
+        let count = unknowns / voxels;
+        let images = match sparse.takes_all_images() {
+            true => Images::new(engine, 1, unknowns)?,
+            false => Images::new(engine, count, voxels)?,
+        };
         let (penalty, fixed) = match sparse {
-            Sparse::Wavelets { wavelet, levels, fixed } => {
+            Sparse::Wavelets { wavelet, levels, fixed, .. } => {
                 let wavelets = Wavelets::new(wavelet, levels, grid)?;
                 (Kind::Wavelets { work: engine.wavelets()?, wavelets }, fixed)
             }
-            Sparse::Variation { huber } => {
-                let fields = (0..images.count).map(|_| engine.fields()).collect::<Result<_>>()?;
+            Sparse::Variation { huber, .. } => {
+                let of_one = images.voxels / voxels;
+                let fields = (0..images.count).map(|_| engine.fields(of_one)).collect::<Result<_>>()?;
                 (Kind::Variation { fields, huber }, true)
             }
             Sparse::LowRank { edge, fixed } => {
                 let blocks = Blocks::new(edge, grid)?;
-                (Kind::LowRank { work: engine.blocks(&blocks, images.count)?, blocks }, fixed)
+                (Kind::LowRank { work: engine.blocks(&blocks, count)?, blocks }, fixed)
             }
         };
         let has_dual = stay && !matches!(penalty, Kind::Variation { .. });
         let dual = engine.vectors().zeros(if has_dual { unknowns } else { 1 })?;
-        let together = matches!(penalty, Kind::LowRank { .. });
-        let spare = engine.vectors().uninitialised(if together { unknowns } else { voxels })?;
+        let spare = engine.vectors().uninitialised(images.voxels)?;
         let (fixed, iteration) = (fixed || stay, 0);
         Ok(Self { engine, scratch, solve, job, share, penalty, fixed, iteration, dual, images, spare })
     }
@@ -152,7 +157,7 @@ impl<'a, E: Engine> Problem<'a, E> {
                 Ok(all)
             }
             Kind::LowRank { work, blocks } => {
-                engine.vectors().copy((x, 0), (spare, 0), images.count * images.voxels)?;
+                engine.vectors().copy((x, 0), (spare, 0), images.voxels)?;
                 engine.shrink(work, &moved(blocks, *fixed, *iteration), None, spare)
             }
             Kind::Variation { .. } => fail!(Internal, "total variation has no coefficients"),
@@ -270,7 +275,7 @@ impl<E: Engine> Splitting for Problem<'_, E> {
             }
             Kind::LowRank { work, blocks } => {
                 engine.vectors().combine(step, x, 1.0, dual)?;
-                engine.vectors().copy((dual, 0), (spare, 0), images.count * images.voxels)?;
+                engine.vectors().copy((dual, 0), (spare, 0), images.voxels)?;
                 engine.shrink(work, blocks, Some(solve.lambda), spare)?;
                 engine.vectors().combine(-1.0, spare, 1.0, dual)
             }

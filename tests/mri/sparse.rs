@@ -66,7 +66,7 @@ fn smooth(a: &[Vec<C>], b: &[C], data: f64, x: &[C]) -> f64 {
 }
 
 /// One level of Haar's transform along the axes that have at least two voxels, by its definition.
-fn haar([nz, ny, nx]: [usize; 3], x: &[C]) -> Vec<C> {
+pub(super) fn haar([nz, ny, nx]: [usize; 3], x: &[C]) -> Vec<C> {
     let mut now = x.to_vec();
     for (n, step) in [(nx, 1), (ny, nx), (nz, nx * ny)].into_iter().filter(|(n, _)| *n > 1) {
         let before = now.clone();

@@ -43,6 +43,7 @@ static const record options_record{ "options", sizeof(isoc_mri_options), {
     { "FixedGrid", field::logical, AT(fixed_grid) },
     { "Huber", field::real, AT(huber) },
     { "Block", field::count, AT(block), 0, nullptr, nullptr, true },
+    { "Joint", field::logical, AT(joint) },
 } };
 #undef AT
 

@@ -93,7 +93,7 @@ class MRI(Plan):
 
     def set_options(self, *, method="auto", normal="auto", penalty="identity", warm_start=False, sines="precise", iterations=0,
                     tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0, algorithm="auto", wavelet="daubechies4", levels=0,
-                    fixed_grid=False, huber=0.0, block=0):
+                    fixed_grid=False, huber=0.0, block=0, joint=False):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -134,6 +134,9 @@ class MRI(Plan):
             Differences shorter than this count by their square in total variation.
         block : int
             Voxels along an edge of a block of "low_rank"; 0 means 8.
+        joint : bool
+            "wavelets" and "variation" sum the length over all images of a series of what is at one place, so that images share their
+            wavelets or edges; else each image has its own.
 
         Raises
         ------
@@ -145,7 +148,7 @@ class MRI(Plan):
             warm_start=bool(warm_start), sines=choice(_abi.MriSines, sines, "sines"), iterations=iterations,
             tolerance=tolerance, upsampling=upsampling, residual=residual,
             algorithm=choice(_abi.MriAlgorithm, algorithm, "algorithm"), wavelet=choice(_abi.MriWavelet, wavelet, "wavelet"),
-            levels=levels, fixed_grid=bool(fixed_grid), huber=huber, block=block, **{"lambda": lambda_})
+            levels=levels, fixed_grid=bool(fixed_grid), huber=huber, block=block, joint=bool(joint), **{"lambda": lambda_})
         self._run(lib.isoc_mri_set_options, ctypes.byref(options))
         self._warm = bool(warm_start)
 

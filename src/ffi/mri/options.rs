@@ -134,6 +134,12 @@ pub struct isoc_mri_options {
     /// Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
     /// or series of as many images, as fit: 80 of the fewer of both on an H100.
     pub block: i64,
+    /// 0: each image of a series (isoc_mri_set_basis, isoc_mri_set_frames, isoc_mri_set_windows) has wavelets or edges of its own. Else
+    /// ISOC_MRI_PENALTY_WAVELETS and ISOC_MRI_PENALTY_VARIATION sum the length over all images of what is at one place, so that images share
+    /// their wavelets or edges; frames are then solved together.
+    pub joint: u32,
+    /// Zero.
+    pub reserved: u32,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -184,6 +190,9 @@ impl isoc_mri_options {
             1 => true,
             v => fail!(UnknownValue, "options.sines is {v}; it must be 0 or 1 (isoc_mri_sines)"),
         };
+        if self.reserved != 0 {
+            fail!(UnknownValue, "options.reserved is {}; it must be 0", self.reserved);
+        }
         let default = Options::default();
         let iterations = match count(self.iterations, "options.iterations", 0, MAX_ITERATIONS)? {
             0 => default.iterations,
@@ -203,6 +212,7 @@ impl isoc_mri_options {
             wavelet,
             levels: self.levels as usize,
             fixed_grid: self.fixed_grid != 0,
+            joint: self.joint != 0,
             huber: self.huber,
             block: count(self.block, "options.block", 0, 64)?,
             iterations,

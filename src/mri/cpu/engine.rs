@@ -175,9 +175,10 @@ impl<T: Real> Engine for CpuEngine<T> {
         Ok(())
     }
 
-    fn set_maps(&mut self, maps: Option<Vector<Self>>) {
+    fn set_maps(&mut self, maps: Option<Vector<Self>>) -> Result<()> {
         self.scan.mapped = maps.is_some();
         self.maps = maps;
+        Ok(())
     }
 
     fn set_effects(&mut self, terms: Effects) {
@@ -501,8 +502,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         low_rank::shrink(of, threshold, images)
     }
 
-    fn fields(&mut self) -> Result<CpuFields<T>> {
-        CpuFields::new(self.level, self.scan.grid)
+    fn fields(&mut self, images: usize) -> Result<CpuFields<T>> {
+        CpuFields::new(self.level, self.scan.grid, images)
     }
 
     fn back(&mut self, fields: &CpuFields<T>, scale: f64, image: &Vector<Self>, out: &mut Vector<Self>) -> Result<()> {

@@ -10,10 +10,12 @@ use crate::mri::variation::Raise;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 
-/// Fields for images of one size: row after row of the image, axis after axis that has more than one voxel, p and its extrapolation q.
+/// Fields for images of one size: row after row, image after image, axis after axis that has more than one voxel, p and its
+/// extrapolation q.
 pub(in crate::mri) struct CpuFields<T: Real> {
     level: Level,
     grid: [usize; 3],
+    images: usize,
     axes: Vec<usize>,
     fields: Buffer<Complex<T>>,
 }
@@ -28,12 +30,23 @@ fn axes(grid: [usize; 3]) -> Vec<usize> {
 struct Rows {
     grid: [usize; 3],
     axes: usize,
+    images: usize,
 }
 
 impl Rows {
+    /// Elements of a row's fields of an image.
+    fn of_image(self) -> usize {
+        2 * self.axes * self.grid[2]
+    }
+
     /// Elements of a row's fields.
     fn length(self) -> usize {
-        2 * self.axes * self.grid[2]
+        self.images * self.of_image()
+    }
+
+    /// Rows of an image.
+    fn count(self) -> usize {
+        self.grid[0] * self.grid[1]
     }
 
     /// Whether a row has a neighbour behind it along an axis, and how many rows further.
@@ -45,6 +58,16 @@ impl Rows {
         }
     }
 
+    /// A row of an image, and its neighbours along an axis: the row itself from its second voxel on, or the one behind it if there is one.
+    fn neighbours<V>(self, image: &[V], row: usize, axis: usize) -> (&[V], Option<&[V]>) {
+        let nx = self.grid[2];
+        let here = &image[row * nx..][..nx];
+        match axis {
+            0 => (here, Some(&here[1..])),
+            _ => (here, self.behind(row, axis).map(|by| &image[(row + by) * nx..][..nx])),
+        }
+    }
+
     fn before(self, row: usize, axis: usize) -> Option<usize> {
         let [_, ny, _] = self.grid;
         match axis {
@@ -53,32 +76,38 @@ impl Rows {
         }
     }
 
-    /// Minimum number of rows of a task.
-    fn grain(self) -> usize {
-        (1usize << 12).div_ceil(self.grid[2])
+    /// Minimum number of rows of so many images of a task.
+    fn grain(self, images: usize) -> usize {
+        (1usize << 12).div_ceil(self.grid[2] * images)
     }
 }
 
 impl<T: Real> CpuFields<T> {
-    pub(super) fn new(level: Level, grid: [usize; 3]) -> Result<Self> {
+    /// Of so many images together.
+    pub(super) fn new(level: Level, grid: [usize; 3], images: usize) -> Result<Self> {
         let (axes, voxels) = (axes(grid), grid.iter().product::<usize>());
-        let fields = Buffer::zeroed(2 * axes.len() * voxels)?;
-        Ok(Self { level, grid, axes, fields })
+        let fields = Buffer::zeroed(2 * axes.len() * images * voxels)?;
+        Ok(Self { level, grid, images, axes, fields })
     }
 
     fn rows(&self) -> Rows {
-        Rows { grid: self.grid, axes: self.axes.len() }
+        Rows { grid: self.grid, axes: self.axes.len(), images: self.images }
     }
 
-    /// out = image - scale K^H q. Weights squared, `[axis][voxel]`; None for ones.
-    pub(super) fn back(&self, weights: Option<&[T]>, scale: f64, image: &[Complex<T>], out: &mut [Complex<T>]) {
-        let (rows, nx, voxels, scale) = (self.rows(), self.grid[2], image.len(), T::of(scale));
+    fn voxels(&self) -> usize {
+        self.grid.iter().product()
+    }
+
+    /// out = images - scale K^H q. Weights squared, `[axis][voxel]`; None for ones.
+    pub(super) fn back(&self, weights: Option<&[T]>, scale: f64, images: &[Complex<T>], out: &mut [Complex<T>]) {
+        let (rows, nx, voxels, scale) = (self.rows(), self.grid[2], self.voxels(), T::of(scale));
         let factors = |axis: usize, row: usize| weights.map(|w| &w[axis * voxels + row * nx..][..nx]);
-        out.par_chunks_mut(nx).zip(image.par_chunks(nx)).enumerate().with_min_len(rows.grain()).for_each(
-            |(row, (out, image))| {
+        out.par_chunks_mut(nx).zip(images.par_chunks(nx)).enumerate().with_min_len(rows.grain(1)).for_each(
+            |(at, (out, image))| {
                 out.copy_from_slice(image);
+                let (of, row) = (at / rows.count() * rows.of_image(), at % rows.count());
                 for (k, axis) in self.axes.iter().copied().enumerate() {
-                    let field = |row: usize| &self.fields[row * rows.length() + (2 * k + 1) * nx..][..nx];
+                    let field = |row: usize| &self.fields[row * rows.length() + of + (2 * k + 1) * nx..][..nx];
                     if axis == 0 {
                         let (q, w) = (&field(row)[..nx - 1], factors(0, row).map(|w| &w[..nx - 1]));
                         vectorised(self.level, Added { scale, q, w, out: &mut out[..nx - 1] });
@@ -97,24 +126,21 @@ impl<T: Real> CpuFields<T> {
         );
     }
 
-    /// p = (keep q + step K x), no longer than 1; q = p + momentum (p - what p was).
+    /// p = (keep q + step K x), no longer than 1 over axes and images; q = p + momentum (p - what p was).
     pub(super) fn raise(&mut self, weights: Option<&[T]>, Raise { keep, step, momentum }: Raise, x: &[Complex<T>]) {
-        let (rows, nx, voxels, level) = (self.rows(), self.grid[2], x.len(), self.level);
+        let (rows, nx, voxels, level) = (self.rows(), self.grid[2], self.voxels(), self.level);
         let (keep, step, momentum) = (T::of(keep), T::of(step), T::of(momentum));
         let Self { axes, fields, .. } = self;
-        let fields = fields.par_chunks_mut(rows.length()).enumerate().with_min_len(rows.grain());
+        let fields = fields.par_chunks_mut(rows.length()).enumerate().with_min_len(rows.grain(rows.images));
         fields.for_each_init(
-            || (vec![Complex::default(); rows.axes * nx], vec![T::ZERO; nx]),
+            || (vec![Complex::default(); rows.length() / 2], vec![T::ZERO; nx]),
             |(moved, squares), (row, fields)| {
                 squares.fill(T::ZERO);
-                let here = &x[row * nx..][..nx];
-                for ((axis, moved), field) in axes.iter().zip(moved.chunks_mut(nx)).zip(fields.chunks(2 * nx)) {
+                for ((k, moved), field) in moved.chunks_mut(nx).enumerate().zip(fields.chunks(2 * nx)) {
+                    let (image, axis) = (&x[k / axes.len() * voxels..][..voxels], axes[k % axes.len()]);
+                    let (here, next) = rows.neighbours(image, row, axis);
                     let w = weights.map(|w| &w[axis * voxels + row * nx..][..nx]);
                     let (q, squares) = (&field[nx..], &mut *squares);
-                    let next = match axis {
-                        0 => Some(&here[1..]),
-                        _ => rows.behind(row, *axis).map(|by| &x[(row + by) * nx..][..nx]),
-                    };
                     vectorised(level, Moved { keep, step, here, next, w, q, moved, squares });
                 }
                 vectorised(level, Factors { squares });
@@ -126,23 +152,21 @@ impl<T: Real> CpuFields<T> {
         );
     }
 
-    /// The sum over voxels of h(|K x|), where h is the square over 2 huber up to huber, and grows by 1 from there.
+    /// The sum over voxels of h(|K x|) of axes and images, where h is the square over 2 huber up to huber, and grows by 1 from there.
     pub(super) fn variation(&self, weights: Option<&[T]>, huber: f64, x: &[Complex<T>]) -> Result<f64> {
-        let (rows, nx, voxels, level) = (self.rows(), self.grid[2], x.len(), self.level);
-        let mut sums: Vec<f64> = zeros(voxels / nx)?;
-        sums.par_iter_mut().enumerate().with_min_len(rows.grain()).for_each_init(
+        let (rows, nx, voxels, level) = (self.rows(), self.grid[2], self.voxels(), self.level);
+        let mut sums: Vec<f64> = zeros(rows.count())?;
+        sums.par_iter_mut().enumerate().with_min_len(rows.grain(rows.images)).for_each_init(
             || (vec![Complex::default(); nx], vec![T::ZERO; nx], vec![Complex::default(); nx]),
             |(moved, squares, none), (row, sum)| {
                 squares.fill(T::ZERO);
-                let here = &x[row * nx..][..nx];
-                for axis in &self.axes {
-                    let w = weights.map(|w| &w[axis * voxels + row * nx..][..nx]);
-                    let next = match axis {
-                        0 => Some(&here[1..]),
-                        _ => rows.behind(row, *axis).map(|by| &x[(row + by) * nx..][..nx]),
-                    };
-                    let (keep, step, q, squares) = (T::ZERO, T::of(1.0), &**none, &mut *squares);
-                    vectorised(level, Moved { keep, step, here, next, w, q, moved, squares });
+                for image in x.chunks_exact(voxels) {
+                    for axis in &self.axes {
+                        let (here, next) = rows.neighbours(image, row, *axis);
+                        let w = weights.map(|w| &w[axis * voxels + row * nx..][..nx]);
+                        let (keep, step, q, squares) = (T::ZERO, T::of(1.0), &**none, &mut *squares);
+                        vectorised(level, Moved { keep, step, here, next, w, q, moved, squares });
+                    }
                 }
                 *sum = squares.iter().map(|s| h(huber, s.wide().sqrt())).sum();
             },

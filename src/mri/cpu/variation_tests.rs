@@ -33,13 +33,23 @@ fn differences(grid: [usize; 3], w: Option<&[f64]>, x: &[C]) -> Vec<Vec<C>> {
         .collect()
 }
 
-/// p and q `[voxel][axis]` of what the fields hold.
+/// The same of several images, `[voxel][image and axis]`.
+fn differences_of(images: usize, grid: [usize; 3], w: Option<&[f64]>, x: &[C]) -> Vec<Vec<C>> {
+    let voxels = grid.iter().product();
+    let of_each: Vec<_> = x.chunks(voxels).map(|x| differences(grid, w, x)).collect();
+    assert_eq!(of_each.len(), images);
+    (0..voxels).map(|i| of_each.iter().flat_map(|d| d[i].clone()).collect()).collect()
+}
+
+/// p and q `[voxel][image and axis]` of what the fields hold.
 fn held(fields: &CpuFields<f64>) -> [Vec<Vec<C>>; 2] {
-    let (nx, axes) = (fields.grid[2], fields.axes.len());
+    let (nx, of_voxel) = (fields.grid[2], fields.images * fields.axes.len());
     let of = |which: usize| {
         (0..fields.grid.iter().product())
             .map(|i: usize| {
-                (0..axes).map(|a| fields.fields[i / nx * 2 * axes * nx + (2 * a + which) * nx + i % nx]).collect()
+                (0..of_voxel)
+                    .map(|a| fields.fields[i / nx * 2 * of_voxel * nx + (2 * a + which) * nx + i % nx])
+                    .collect()
             })
             .collect()
     };
@@ -51,18 +61,18 @@ const ROUNDING: f64 = 1e-13;
 
 #[test]
 fn duals_rise_and_are_limited() {
-    for grid in GRIDS {
+    for (grid, images) in GRIDS.into_iter().flat_map(|g| [(g, 1), (g, 3)]) {
         let voxels = grid.iter().product();
         let w = weights(voxels);
         for (w, level) in [None, Some(&*w)].into_iter().flat_map(|w| Level::available().map(move |l| (w, l))) {
-            let mut fields = CpuFields::<f64>::new(level, grid).expect("memory");
-            let mut expected = [vec![vec![C::default(); fields.axes.len()]; voxels], Vec::new()];
+            let mut fields = CpuFields::<f64>::new(level, grid, images).expect("memory");
+            let mut expected = [vec![vec![C::default(); images * fields.axes.len()]; voxels], Vec::new()];
             expected[1] = expected[0].clone();
             for seed in 0..3 {
-                let x = picture(voxels, seed);
+                let x = picture(images * voxels, seed);
                 let raise = Raise { keep: 0.9, step: 0.3, momentum: 0.4 };
                 fields.raise(w, raise, &x);
-                let d = differences(grid, w, &x);
+                let d = differences_of(images, grid, w, &x);
                 for i in 0..voxels {
                     let moved: Vec<C> = expected[1][i].iter().zip(&d[i]).map(|(q, d)| q * 0.9 + d * 0.3).collect();
                     let length = moved.iter().map(|m| m.norm_sqr()).sum::<f64>().sqrt();
@@ -83,19 +93,19 @@ fn duals_rise_and_are_limited() {
 /// Re of (K x) . q is Re of x . K^H q.
 #[test]
 fn back_is_the_transpose() {
-    for grid in GRIDS {
+    for (grid, images) in GRIDS.into_iter().flat_map(|g| [(g, 1), (g, 3)]) {
         let voxels: usize = grid.iter().product();
-        let w = weights(voxels);
+        let (w, all) = (weights(voxels), images * voxels);
         for (w, level) in [None, Some(&*w)].into_iter().flat_map(|w| Level::available().map(move |l| (w, l))) {
-            let mut fields = CpuFields::<f64>::new(level, grid).expect("memory");
-            fields.raise(w, Raise { keep: 0.0, step: 0.2, momentum: 0.0 }, &picture(voxels, 1));
+            let mut fields = CpuFields::<f64>::new(level, grid, images).expect("memory");
+            fields.raise(w, Raise { keep: 0.0, step: 0.2, momentum: 0.0 }, &picture(all, 1));
             let [_, q] = held(&fields);
-            let (x, zeros, mut out) = (picture(voxels, 2), vec![C::default(); voxels], vec![C::default(); voxels]);
+            let (x, zeros, mut out) = (picture(all, 2), vec![C::default(); all], vec![C::default(); all]);
             fields.back(w, -1.0, &zeros, &mut out);
-            let d = differences(grid, w, &x);
+            let d = differences_of(images, grid, w, &x);
             let left: f64 = d.iter().flatten().zip(q.iter().flatten()).map(|(d, q)| (d * q.conj()).re).sum();
             let right: f64 = x.iter().zip(&out).map(|(x, o)| (x * o.conj()).re).sum();
-            assert!((left - right).abs() < ROUNDING * voxels as f64, "{level:?} {grid:?}: {left} {right}");
+            assert!((left - right).abs() < ROUNDING * all as f64, "{level:?} {grid:?}: {left} {right}");
         }
     }
 }
@@ -104,15 +114,17 @@ fn back_is_the_transpose() {
 fn variation_is_the_sum_of_lengths() {
     for (grid, huber) in GRIDS.into_iter().flat_map(|g| [(g, 0.0), (g, 0.7)]) {
         let voxels: usize = grid.iter().product();
-        let (w, x) = (weights(voxels), picture(voxels, 5));
-        for w in [None, Some(&*w)] {
-            let fields = CpuFields::<f64>::new(Level::detect(), grid).expect("memory");
-            let lengths =
-                differences(grid, w, &x).into_iter().map(|d| d.iter().map(|d| d.norm_sqr()).sum::<f64>().sqrt());
+        let w = weights(voxels);
+        for (w, images) in [(None, 1), (Some(&*w), 1), (None, 3), (Some(&*w), 3)] {
+            let x = picture(images * voxels, 5);
+            let fields = CpuFields::<f64>::new(Level::detect(), grid, images).expect("memory");
+            let lengths = differences_of(images, grid, w, &x)
+                .into_iter()
+                .map(|d| d.iter().map(|d| d.norm_sqr()).sum::<f64>().sqrt());
             let of = |l: f64| if l < huber { l * l / 2.0 / huber } else { l - huber / 2.0 };
             let expected: f64 = lengths.map(of).sum();
             let found = fields.variation(w, huber, &x).expect("a sum");
-            assert!((found - expected).abs() < ROUNDING * voxels as f64, "{grid:?}: {found} {expected}");
+            assert!((found - expected).abs() < ROUNDING * x.len() as f64, "{grid:?}: {found} {expected}");
         }
     }
 }

@@ -3,7 +3,7 @@
 //! Each element of an axis's result is a sum over at most 8 elements of the axis; along z and y these are whole rows. Shifts are part
 //! of the first pass's and the last one's reading.
 
-use crate::cpu::buffer::{Buffer, zeros};
+use crate::cpu::buffer::{Buffer, reserved, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::simd::{Plain, Real, vectorised};
 use crate::error::Result;
@@ -170,39 +170,96 @@ impl<T: Real> CpuWavelets<T> {
         });
     }
 
-    /// Replaces an image by the one whose coefficients are smaller by a threshold, down to 0; the sum of what is left of their values.
+    fn transform_all(&mut self, wavelets: &Wavelets, shift: [usize; 3], way: Way, images: &mut [Complex<T>]) {
+        let voxels = self.work.len();
+        images.chunks_exact_mut(voxels).for_each(|image| self.transform(wavelets, shift, way, image));
+    }
+
+    /// Replaces images by those whose coefficients are smaller by a threshold, down to 0, the length of those at one place over all images;
+    /// the sum of what is left of these lengths.
     pub(super) fn soften(
         &mut self,
         wavelets: &Wavelets,
         shift: [usize; 3],
         threshold: f64,
-        image: &mut [Complex<T>],
+        images: &mut [Complex<T>],
     ) -> Result<f64> {
-        self.transform(wavelets, shift, Way::Split, image);
-        let (threshold, level) = (T::of(threshold), self.level);
-        let mut parts: Vec<f64> = zeros(image.len().div_ceil(GRAIN))?;
-        let pairs = parts.par_iter_mut().zip(image.par_chunks_mut(GRAIN));
-        pairs.for_each(|(part, values)| *part = vectorised(level, Soften { values, threshold }));
-        self.transform(wavelets, shift, Way::Join, image);
+        let (threshold, level, voxels) = (T::of(threshold), self.level, self.work.len());
+        self.transform_all(wavelets, shift, Way::Split, images);
+        let mut parts: Vec<f64> = zeros(voxels.div_ceil(GRAIN))?;
+        let count = images.len() / voxels;
+        if count == 1 {
+            let pairs = parts.par_iter_mut().zip(images.par_chunks_mut(GRAIN));
+            pairs.for_each(|(part, values)| *part = vectorised(level, Soften { values, threshold }));
+        } else {
+            // The same chunk of each image.
+            let mut chunks: Vec<Vec<&mut [Complex<T>]>> = reserved(parts.len())?;
+            for _ in 0..parts.len() {
+                chunks.push(reserved(count)?);
+            }
+            for image in images.chunks_exact_mut(voxels) {
+                chunks.iter_mut().zip(image.chunks_mut(GRAIN)).for_each(|(of_all, chunk)| of_all.push(chunk));
+            }
+            parts.par_iter_mut().zip(chunks).for_each_init(
+                || vec![T::ZERO; GRAIN],
+                |squares, (part, images)| *part = vectorised(level, SoftenTogether { images, squares, threshold }),
+            );
+        }
+        self.transform_all(wavelets, shift, Way::Join, images);
         Ok(parts.iter().sum())
     }
 
-    /// The sum of the coefficients' absolute values, and the largest.
+    /// The sum of these lengths, and the largest; coefficients take the place of the images.
     pub(super) fn sizes(
         &mut self,
         wavelets: &Wavelets,
         shift: [usize; 3],
-        image: &mut [Complex<T>],
+        images: &mut [Complex<T>],
     ) -> Result<[f64; 2]> {
-        self.transform(wavelets, shift, Way::Split, image);
-        let mut parts: Vec<[f64; 2]> = zeros(image.len().div_ceil(GRAIN))?;
-        parts.par_iter_mut().zip(image.par_chunks(GRAIN)).for_each(|(part, values)| {
-            for v in values {
-                let size = v.norm_sqr().wide().sqrt();
+        self.transform_all(wavelets, shift, Way::Split, images);
+        let voxels = self.work.len();
+        let mut parts: Vec<[f64; 2]> = zeros(voxels.div_ceil(GRAIN))?;
+        let images = &*images;
+        parts.par_iter_mut().enumerate().for_each(|(chunk, part)| {
+            for i in chunk * GRAIN..voxels.min((chunk + 1) * GRAIN) {
+                let squares = images[i..].iter().step_by(voxels).map(|v| v.norm_sqr().wide());
+                let size = squares.sum::<f64>().sqrt();
                 *part = [part[0] + size, part[1].max(size)];
             }
         });
         Ok([parts.iter().map(|p| p[0]).sum(), parts.iter().map(|p| p[1]).fold(0.0, f64::max)])
+    }
+}
+
+/// As [`Soften`], of the length over several images.
+struct SoftenTogether<'a, T> {
+    images: Vec<&'a mut [Complex<T>]>,
+    /// Room.
+    squares: &'a mut [T],
+    threshold: T,
+}
+
+impl<T: Real> Plain for SoftenTogether<'_, T> {
+    type Output = f64;
+
+    #[inline(always)]
+    fn run(self) -> f64 {
+        let Self { images, squares, threshold } = self;
+        squares.fill(T::ZERO);
+        for image in &images {
+            squares.iter_mut().zip(&**image).for_each(|(s, v)| *s = *s + v.norm_sqr());
+        }
+        let (mut sum, count) = (0.0, images.first().map_or(0, |image| image.len()));
+        for s in &mut squares[..count] {
+            let size = s.root();
+            let left = (size - threshold).larger(T::ZERO);
+            *s = (left / size).larger(T::ZERO);
+            sum += left.wide();
+        }
+        for image in images {
+            image.iter_mut().zip(&*squares).for_each(|(v, factor)| *v = v.scale(*factor));
+        }
+        sum
     }
 }
 

@@ -112,3 +112,37 @@ fn coefficients_shrink_by_the_threshold() {
         assert!((largest - expected.iter().map(|c| c.norm()).fold(0.0, f64::max)).abs() < ROUNDING);
     }
 }
+
+/// The length over images of the coefficients at one place.
+#[test]
+fn coefficients_of_several_images_shrink_together() {
+    const IMAGES: usize = 3;
+    for (wavelet, levels, grid, shift) in CASES {
+        let wavelets = Wavelets::new(wavelet, levels, grid).expect("a transform");
+        let voxels: usize = grid.iter().product();
+        for level in Level::available() {
+            let mut cpu = CpuWavelets::<f64>::new(level, voxels).expect("memory");
+            let mut images = picture(IMAGES * voxels, 3);
+            let split_all = |images: &[C]| -> Vec<C> {
+                images.chunks(voxels).flat_map(|image| split(&wavelets, shift, image)).collect()
+            };
+            let coefficients = split_all(&images);
+            let lengths: Vec<f64> = (0..voxels)
+                .map(|i| (0..IMAGES).map(|k| coefficients[k * voxels + i].norm_sqr()).sum::<f64>().sqrt())
+                .collect();
+            let threshold = 1.4;
+            let left = |i: usize| (lengths[i] - threshold).max(0.0);
+            let expected: Vec<C> =
+                coefficients.iter().enumerate().map(|(i, c)| c * (left(i % voxels) / lengths[i % voxels])).collect();
+            let sum: f64 = (0..voxels).map(left).sum();
+            let kept = (0..voxels).filter(|i| left(*i) > 0.0).count();
+            assert!(kept > 0 && kept < voxels, "{kept} of {voxels}");
+            let seen = cpu.soften(&wavelets, shift, threshold, &mut images).expect("images");
+            assert!((seen - sum).abs() < 1e-12 * voxels as f64, "{level:?}: {seen} {sum}");
+            assert!(apart(&split_all(&images), &expected) < ROUNDING, "{level:?}, {grid:?}");
+            let [again, largest] = cpu.sizes(&wavelets, shift, &mut images).expect("sizes");
+            assert!((again - sum).abs() < 1e-11 * voxels as f64);
+            assert!((largest - (0..voxels).map(left).fold(0.0, f64::max)).abs() < ROUNDING);
+        }
+    }
+}

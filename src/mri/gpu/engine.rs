@@ -4,6 +4,7 @@ use super::array::{self, Pending};
 use super::coils::CoilKernels;
 use super::low_rank::DeviceBlocks;
 use super::memory::{Budget, vector_bytes};
+use super::peers::Peers;
 use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
 use super::q::{Kind, Q, QArrays};
@@ -11,11 +12,11 @@ use super::transform::Transform;
 use super::variation::DeviceFields;
 use super::wavelets::DeviceWavelets;
 use crate::array::{Array, ArrayMut, host};
-use crate::context::{Context, Job, NanPolicy, Stage};
+use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{Device, DeviceReal, Lent, Span, WorkspaceBytes, then_wait};
+use crate::gpu::{Device, DeviceReal, Lent, Queue, Span, WorkspaceBytes, then_wait};
 use crate::mri::convolutions::{self, Convolutions};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::low_rank::Blocks;
@@ -43,9 +44,11 @@ pub(in crate::mri) struct GpuSide<T: DeviceReal> {
     convolutions: Option<Convolutions>,
     q: Option<Q<T>>,
     budget: Budget,
+    /// Those of other GPUs.
+    peers: Vec<GpuSide<T>>,
 }
 
-/// What a plan computes with on one GPU.
+/// What a plan computes with on a GPU, which others may help with coils.
 pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
     context: Arc<Context>,
     vectors: GpuVectors<T>,
@@ -65,11 +68,20 @@ pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
     pending: Vec<Pending>,
     replaced: u64,
     budget: Budget,
+    peers: Peers<T>,
 }
 
 impl<T: DeviceReal> GpuEngine<T> {
-    pub(in crate::mri) fn new(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
+    /// `others` share the coils, if they see one image and that is worth it.
+    pub(in crate::mri) fn new(
+        context: &Arc<Context>,
+        device: &Arc<Device>,
+        others: &[Arc<Device>],
+        scan: Scan,
+    ) -> Result<Self> {
+        let peers = Peers::new(context, device, others, &scan)?;
         Ok(Self {
+            peers,
             context: context.clone(),
             vectors: GpuVectors::new(device)?,
             scan,
@@ -86,6 +98,82 @@ impl<T: DeviceReal> GpuEngine<T> {
             replaced: 0,
             budget: Budget::new(),
         })
+    }
+
+    pub(super) fn device(&self) -> &Arc<Device> {
+        &self.vectors.queue.device
+    }
+
+    pub(super) fn queue(&self) -> &Queue {
+        &self.vectors.queue
+    }
+
+    pub(super) fn forget_q(&mut self) {
+        self.q = None;
+        self.peers.forget_q();
+    }
+
+    pub(super) fn keep_q(&mut self, q: Q<T>) {
+        self.q = Some(q);
+    }
+
+    /// Whether others take some of so many coils.
+    fn shares(&self, coils: usize) -> bool {
+        self.scan.mapped && self.peers.are_present() && coils == self.scan.coils
+    }
+
+    /// samples = W samples of so many coils.
+    ///
+    /// # Safety
+    /// Device memory of so many samples until the stream has passed this; the GPU is current.
+    unsafe fn weigh_coils(&self, samples: u64, coils: usize) -> Result<()> {
+        let Some(weights) = &self.weights else { return Ok(()) };
+        // SAFETY: by this function's contract.
+        unsafe { self.coil_kernels.weigh(&self.vectors.queue, weights.address(), samples, self.scan.samples(), coils) }
+    }
+
+    /// Makes Q, unless it is there.
+    fn make_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()> {
+        if self.q.is_some() {
+            return Ok(());
+        }
+        let alone = self.convolutions(fourier)?.kind() == convolutions::Kind::Alone;
+        job.enter(Stage::Toeplitz);
+        let mut ones = if alone { Some(self.vectors.filled(self.scan.samples(), 1.0)?) } else { None };
+        let Self { vectors, scan, convolutions: Some(of), coil_kernels, weights, .. } = &*self else {
+            fail!(Internal, "no convolutions")
+        };
+        let (queue, grid, samples) = (&vectors.queue, differences(scan.grid), scan.samples());
+        let kind = match (of.of_voxels::<T>()?, of.kind()) {
+            (Some(factors), _) => Kind::Factors(queue.upload(&factors)?),
+            (None, convolutions::Kind::Mixed(mixing)) => Kind::Mixed(mixing),
+            (None, _) => Kind::Alone,
+        };
+        let sums = Transform::<T>::new(&of.fourier, queue, grid, (&scan.trajectory, &Effects::default()), 1)?;
+        let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(scan.grid);
+        let place = self.place(sums.bytes() + taken);
+        let mut values = Buffer::<Complex<T>>::zeroed(if alone { 0 } else { samples })?;
+        let fill = |index, kernel| {
+            let data = match ones.take() {
+                Some(ones) => ones,
+                None => {
+                    of.of_samples(index, &mut values);
+                    DeviceVector::new(queue.upload(&values)?, samples)
+                }
+            };
+            let images = Images { address: kernel, maps: None };
+            // SAFETY: as many samples and weights, and an image of all differences; the GPU is current inside `within`.
+            unsafe {
+                if let Some(weights) = weights {
+                    coil_kernels.weigh(queue, weights.address(), data.address(), samples, 1)?;
+                }
+                sums.adjoint(&place, data.address(), &images, 1, &mut |_| job.check())
+            }
+        };
+        // SAFETY: the GPU is current inside `within`. This waits for the stream, so that the sums can go.
+        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), kind), fill)? };
+        self.q = Some(q);
+        Ok(())
     }
 
     /// Real numbers in the engine's precision.
@@ -110,6 +198,11 @@ impl<T: DeviceReal> GpuEngine<T> {
 
     fn images(&self, address: u64) -> Images {
         Images { address, maps: self.maps() }
+    }
+
+    /// Where a vector's images are, and how many there are.
+    fn all_of(&self, images: &DeviceVector) -> (u64, usize) {
+        (images.address(), images.count() / self.scan.voxels())
     }
 
     fn transform(&self) -> Result<&Transform<T>> {
@@ -148,7 +241,9 @@ impl<T: DeviceReal> GpuEngine<T> {
         if solve.toeplitz {
             self.convolutions(fourier)?;
         }
-        let fixed = self.kept_bytes() + vector_bytes::<T>(&self.scan, solve);
+        let results =
+            if self.scan.mapped { self.peers.results(self.scan.unknowns()) * T::PRECISION.complex() } else { 0 };
+        let fixed = self.kept_bytes() + vector_bytes::<T>(&self.scan, solve) + results as u64;
         let Self { budget, vectors, scan, q, convolutions, .. } = self;
         let of = convolutions.as_ref().filter(|_| solve.toeplitz);
         let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, of, q.is_some())?;
@@ -182,24 +277,30 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()> {
         self.weights = weights.as_deref().map(|w| self.reals(w)).transpose()?;
+        self.peers.set_weights(weights.as_ref())?;
         self.scan.weights = weights;
-        self.q = None;
+        self.forget_q();
         Ok(())
     }
 
-    fn set_maps(&mut self, maps: Option<DeviceVector>) {
+    fn set_maps(&mut self, maps: Option<DeviceVector>) -> Result<()> {
+        self.peers.set_maps(&self.vectors.queue, maps.as_ref())?;
         self.scan.mapped = maps.is_some();
         self.maps = maps;
+        Ok(())
     }
 
     fn set_effects(&mut self, terms: Effects) {
+        self.peers.set_effects(&terms);
         self.scan.effects = terms;
         self.forget_transform();
     }
 
     fn side(&mut self, trajectory: Arc<Trajectory>, weights: Option<Vec<f64>>, effects: Effects) -> Result<GpuSide<T>> {
         let own = weights.as_deref().map(|w| self.reals(w)).transpose()?;
+        let peers = self.peers.sides(&trajectory, weights.as_ref(), &effects)?;
         Ok(GpuSide {
+            peers,
             trajectory,
             scan_weights: weights,
             effects,
@@ -222,6 +323,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn drop_transform(&mut self) {
         self.transform = None;
+        self.peers.drop_transform();
     }
 
     fn exchange(&mut self, side: &mut GpuSide<T>) {
@@ -233,6 +335,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         swap(&mut side.convolutions, &mut self.convolutions);
         swap(&mut side.q, &mut self.q);
         swap(&mut side.budget, &mut self.budget);
+        self.peers.exchange(&mut side.peers);
     }
 
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
@@ -256,6 +359,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.convolutions = None;
         self.q = None;
         self.budget.forget_transforms();
+        self.peers.forget_transform();
     }
 
     fn mixes(&self, images: usize) -> bool {
@@ -270,7 +374,8 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         let all = |engine: &mut Self| work(engine).and_then(|r| engine.verify().map(|()| r));
         then_wait(self, all, |engine| {
             engine.pending.clear();
-            engine.vectors.queue.stream.synchronize()
+            let waited = engine.vectors.queue.stream.synchronize();
+            waited.and(engine.peers.wait())
         })
     }
 
@@ -281,7 +386,12 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
         let (needed, held) = (self.needed(fourier, solve)?, self.transform_bytes());
-        self.budget.check(context, &self.vectors.queue, needed, held)
+        self.budget.check(context, &self.vectors.queue, needed, held)?;
+        if self.shares(self.scan.coils) {
+            context.log(LogLevel::Info, || self.peers.describe(self.device()));
+            self.peers.check_memory(context, fourier, solve)?;
+        }
+        Ok(())
     }
 
     fn read<const N: usize>(&mut self, from: &Array<N>, name: &str, policy: NanPolicy) -> Result<DeviceVector> {
@@ -358,7 +468,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
             let of = (trajectory.as_ref(), effects);
             self.transform = Some(Transform::new(fourier, &self.vectors.queue, *grid, of, *coils)?);
         }
-        Ok(())
+        if self.shares(self.scan.coils) { self.peers.prepare(fourier) } else { Ok(()) }
     }
 
     fn fine_grid(&self) -> ([usize; 3], usize) {
@@ -374,88 +484,89 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn forward(&mut self, images: &DeviceVector, samples: &mut DeviceVector, progress: Progress) -> Result<()> {
-        let (coils, from) = (samples.count() / self.scan.samples(), self.images(images.address()));
+        let coils = samples.count() / self.scan.samples();
+        let (shares, from) = (self.shares(coils), self.images(images.address()));
+        if shares {
+            self.peers.forward(&self.vectors.queue, images, samples)?;
+        }
+        let own = if shares { self.peers.own() } else { coils };
         // SAFETY: vectors of these sizes, which stay in the pool.
-        unsafe { self.transform()?.forward(&self.place(0), &from, samples.address(), coils, progress) }
+        unsafe { self.transform()?.forward(&self.place(0), &from, samples.address(), own, progress)? };
+        if shares { self.peers.join(&self.vectors.queue) } else { Ok(()) }
     }
 
     fn adjoint(&mut self, samples: &DeviceVector, images: &mut DeviceVector, progress: Progress) -> Result<()> {
-        let (coils, to) = (samples.count() / self.scan.samples(), self.images(images.address()));
+        let coils = samples.count() / self.scan.samples();
+        let (shares, to) = (self.shares(coils), self.images(images.address()));
+        let results = match shares {
+            true => self.peers.adjoint(&mut self.vectors, samples, images.count())?,
+            false => Vec::new(),
+        };
+        let own = if shares { self.peers.own() } else { coils };
         // SAFETY: as for `forward`.
-        unsafe { self.transform()?.adjoint(&self.place(0), samples.address(), &to, coils, progress) }
+        unsafe { self.transform()?.adjoint(&self.place(0), samples.address(), &to, own, progress)? };
+        if shares { self.peers.add(&mut self.vectors, results, images) } else { Ok(()) }
     }
 
     fn weigh(&mut self, samples: &mut DeviceVector) -> Result<()> {
-        let Some(weights) = &self.weights else { return Ok(()) };
-        let count = self.scan.samples();
-        let (coils, address) = (samples.count() / count, samples.address());
+        let coils = samples.count() / self.scan.samples();
         // SAFETY: as for `forward`.
-        unsafe { self.coil_kernels.weigh(&self.vectors.queue, weights.address(), address, count, coils) }
+        unsafe { self.weigh_coils(samples.address(), coils) }
+    }
+
+    fn apply_pair(
+        &mut self,
+        image: &DeviceVector,
+        samples: &mut DeviceVector,
+        out: &mut DeviceVector,
+        job: &Job,
+    ) -> Result<()> {
+        let coils = samples.count() / self.scan.samples();
+        let shares = self.shares(coils);
+        let results = if shares { self.peers.normal(&mut self.vectors, image, false, job)? } else { Vec::new() };
+        let own = if shares { self.peers.own() } else { coils };
+        let (from, to, at) = (self.images(image.address()), self.images(out.address()), samples.address());
+        // SAFETY: vectors of these sizes, which stay in the pool.
+        unsafe {
+            self.transform()?.forward(&self.place(0), &from, at, own, &mut |_| job.check())?;
+            self.weigh_coils(at, own)?;
+            self.transform()?.adjoint(&self.place(0), at, &to, own, &mut |_| job.check())?;
+        }
+        if shares { self.peers.add(&mut self.vectors, results, out) } else { Ok(()) }
     }
 
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()> {
-        if self.q.is_some() {
-            return Ok(());
+        self.make_q(fourier, job)?;
+        let shares = self.shares(self.scan.coils);
+        match &self.q {
+            Some(q) if shares => self.peers.take_q(&self.vectors.queue, q),
+            _ => Ok(()),
         }
-        let alone = self.convolutions(fourier)?.kind() == convolutions::Kind::Alone;
-        job.enter(Stage::Toeplitz);
-        let mut ones = if alone { Some(self.vectors.filled(self.scan.samples(), 1.0)?) } else { None };
-        let Self { vectors, scan, convolutions: Some(of), coil_kernels, weights, .. } = &*self else {
-            fail!(Internal, "no convolutions")
-        };
-        let (queue, grid, samples) = (&vectors.queue, differences(scan.grid), scan.samples());
-        let kind = match (of.of_voxels::<T>()?, of.kind()) {
-            (Some(factors), _) => Kind::Factors(queue.upload(&factors)?),
-            (None, convolutions::Kind::Mixed(mixing)) => Kind::Mixed(mixing),
-            (None, _) => Kind::Alone,
-        };
-        let sums = Transform::<T>::new(&of.fourier, queue, grid, (&scan.trajectory, &Effects::default()), 1)?;
-        let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(scan.grid);
-        let place = self.place(sums.bytes() + taken);
-        let mut values = Buffer::<Complex<T>>::zeroed(if alone { 0 } else { samples })?;
-        let fill = |index, kernel| {
-            let data = match ones.take() {
-                Some(ones) => ones,
-                None => {
-                    of.of_samples(index, &mut values);
-                    DeviceVector::new(queue.upload(&values)?, samples)
-                }
-            };
-            let images = Images { address: kernel, maps: None };
-            // SAFETY: as many samples and weights, and an image of all differences; the GPU is current inside `within`.
-            unsafe {
-                if let Some(weights) = weights {
-                    coil_kernels.weigh(queue, weights.address(), data.address(), samples, 1)?;
-                }
-                sums.adjoint(&place, data.address(), &images, 1, &mut |_| job.check())
-            }
-        };
-        // SAFETY: the GPU is current inside `within`. This waits for the stream, so that the sums can go.
-        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), kind), fill)? };
-        self.q = Some(q);
-        Ok(())
     }
 
     fn has_q(&self) -> bool {
         self.q.is_some()
     }
-
     fn q(&mut self) -> Result<Option<Vec<f64>>> {
         self.q.as_ref().map(|q| q.values(&self.vectors.queue)).transpose()
     }
 
     fn set_q(&mut self, q: &[f64]) -> Result<()> {
+        self.peers.forget_q();
         self.q = Some(Q::new(&self.vectors.queue, self.scan.grid, self.reals(q)?, (1, Kind::Alone))?);
         Ok(())
     }
 
     fn apply_q(&mut self, image: &DeviceVector, out: &mut DeviceVector, job: &Job) -> Result<()> {
         let available = self.budget.available(self.transform_bytes());
-        let (maps, coils) = (self.maps(), self.scan.coils_per_problem());
+        let (shares, maps) = (self.shares(self.scan.coils), self.maps());
+        let results = if shares { self.peers.normal(&mut self.vectors, image, true, job)? } else { Vec::new() };
+        let coils = if shares { self.peers.own() } else { self.scan.coils_per_problem() };
         let Some(q) = &mut self.q else { fail!(Internal, "no Q was prepared") };
         let arrays = QArrays { image: image.address(), out: out.address(), maps, coils };
         // SAFETY: images of the plan's size, which stay in the pool, and maps of so many coils.
-        unsafe { q.apply(&self.vectors.queue, arrays, available, job) }
+        unsafe { q.apply(&self.vectors.queue, arrays, available, job)? };
+        if shares { self.peers.add(&mut self.vectors, results, out) } else { Ok(()) }
     }
 
     fn add_penalty(
@@ -488,20 +599,22 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         work: &mut DeviceWavelets<T>,
         of: (&Wavelets, [usize; 3]),
         threshold: f64,
-        image: &mut DeviceVector,
+        images: &mut DeviceVector,
     ) -> Result<f64> {
-        // SAFETY: an image of the plan's size, which stays in the pool.
-        unsafe { work.soften(&self.vectors.queue, of, threshold, image.address()) }
+        let all = self.all_of(images);
+        // SAFETY: images of the plan's size, which stay in the pool.
+        unsafe { work.soften(&self.vectors.queue, of, threshold, all) }
     }
 
     fn coefficient_sizes(
         &mut self,
         work: &mut DeviceWavelets<T>,
         of: (&Wavelets, [usize; 3]),
-        image: &mut DeviceVector,
+        images: &mut DeviceVector,
     ) -> Result<[f64; 2]> {
+        let all = self.all_of(images);
         // SAFETY: as above.
-        unsafe { work.sizes(&self.vectors.queue, of, image.address()) }
+        unsafe { work.sizes(&self.vectors.queue, of, all) }
     }
 
     fn blocks(&mut self, of: &Blocks, images: usize) -> Result<DeviceBlocks<T>> {
@@ -515,13 +628,13 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         threshold: Option<f64>,
         images: &mut DeviceVector,
     ) -> Result<[f64; 2]> {
-        let all = (images.address(), images.count() / self.scan.voxels());
+        let all = self.all_of(images);
         // SAFETY: images of the plan's size, which stay in the pool.
         unsafe { work.shrink(&self.vectors.queue, of, threshold, all) }
     }
 
-    fn fields(&mut self) -> Result<DeviceFields<T>> {
-        DeviceFields::new(&self.vectors.queue, self.scan.grid)
+    fn fields(&mut self, images: usize) -> Result<DeviceFields<T>> {
+        DeviceFields::new(&self.vectors.queue, self.scan.grid, images)
     }
 
     fn back(

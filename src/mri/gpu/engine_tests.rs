@@ -4,14 +4,20 @@ use super::*;
 use crate::array::{DType, Layout};
 use crate::context::{Compute, ContextOptions};
 use crate::gpu::DeviceMemory;
+use crate::mri::basis::Basis;
+use crate::mri::engine::Purpose;
+use crate::mri::penalty::Solver;
 use crate::mri::trajectory::{Trajectory, Unit};
+use crate::mri::transform::Method;
+use crate::solve::Stop;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 fn engine(device: &Arc<Device>) -> (Arc<Context>, GpuEngine<f32>) {
     let options = ContextOptions { compute: Compute::Gpus(vec![0]), ..ContextOptions::default() };
     let context = Arc::new(Context::new(options).expect("a context"));
     let trajectory = Trajectory::new(&[0.1, 0.2, -0.3, 0.4], Unit::CyclesPerVoxel, [1, 8, 8], 2).expect("a trajectory");
-    let engine = GpuEngine::new(&context, device, Scan::new([1, 8, 8], 1, Arc::new(trajectory))).expect("an engine");
+    let engine =
+        GpuEngine::new(&context, device, &[], Scan::new([1, 8, 8], 1, Arc::new(trajectory))).expect("an engine");
     (context, engine)
 }
 
@@ -80,6 +86,85 @@ fn host_arrays_are_the_same_wherever_they_lie() {
         }
     }
 }
+
+/// A plan whose coils are shared out among engines on the same GPU computes what one alone does, transforms, Q, frames and a basis included.
+#[test]
+fn peers_take_some_of_the_coils() {
+    const GRID: [usize; 3] = [6, 10, 8];
+    const COILS: usize = 5;
+    const SAMPLES: usize = 300;
+    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+    let random = |count: usize, seed| crate::gpu::fft::tests::random(count, seed);
+    let options = ContextOptions { compute: Compute::Gpus(vec![0]), ..ContextOptions::default() };
+    let context = Arc::new(Context::new(options).expect("a context"));
+    let voxels: usize = GRID.iter().product();
+    let points: Vec<f64> = random(3 * SAMPLES, 1).iter().map(|v| v.re / 10.0).collect();
+    let trajectory = Arc::new(Trajectory::new(&points, Unit::CyclesPerVoxel, GRID, 3).expect("a trajectory"));
+    let fourier = Fourier { method: Method::Fast, tolerance: 1e-5, upsampling: None, hardware_sines: false };
+    let (maps, weights) = (random(COILS * voxels, 2), vec![0.5; SAMPLES]);
+    let basis: Vec<Complex<f64>> = random(2 * SAMPLES, 5);
+    for images in [1, 2] {
+        let (image, data) = (random(images * voxels, 3), random(COILS * SAMPLES, 4));
+        let results = |others: usize| {
+            let scan = || Scan::new(GRID, COILS, trajectory.clone());
+            let mut engine = GpuEngine::<f32>::new(&context, &device, &[], scan()).expect("an engine");
+            let devices = vec![device.clone(); others];
+            engine.peers = Peers::of(&context, &device, &devices, &scan()).expect("peers");
+            let solve = Solve { toeplitz: true, purpose: Purpose::Solution, ..SOLVE };
+            let run = |e: &mut GpuEngine<f32>, job: &Job| {
+                let maps = e.upload(&maps)?;
+                e.set_maps(Some(maps))?;
+                e.set_weights(Some(weights.clone()))?;
+                if images > 1 {
+                    let basis = Basis::new(basis.clone(), images, None, SAMPLES)?;
+                    e.set_effects(Effects { basis: Some(Arc::new(basis)), ..Effects::default() });
+                }
+                e.check_memory(&context, &fourier, &solve)?;
+                e.prepare(&fourier)?;
+                e.prepare_q(&fourier, job)?;
+                let (x, y) = (e.upload(&image)?, e.upload(&data)?);
+                let mut samples = e.vectors().uninitialised(COILS * SAMPLES)?;
+                let mut adjoint = e.vectors().uninitialised(images * voxels)?;
+                let mut product = e.vectors().uninitialised(images * voxels)?;
+                e.forward(&x, &mut samples, &mut |_| Ok(()))?;
+                e.adjoint(&y, &mut adjoint, &mut |_| Ok(()))?;
+                e.apply_q(&x, &mut product, job)?;
+                let mut pair = e.vectors().uninitialised(images * voxels)?;
+                let mut room = e.vectors().uninitialised(COILS * SAMPLES)?;
+                e.apply_pair(&x, &mut room, &mut pair, job)?;
+                // Another Q goes to the peers, too.
+                e.set_weights(None)?;
+                e.prepare_q(&fourier, job)?;
+                let mut other = e.vectors().uninitialised(images * voxels)?;
+                e.apply_q(&x, &mut other, job)?;
+                [&samples, &adjoint, &product, &pair, &other].iter().map(|v| e.download(v)).collect::<Result<Vec<_>>>()
+            };
+            engine.run(&context, run).expect("success")
+        };
+        let alone = results(0);
+        for others in [1, 2, 7] {
+            for (part, (seen, expected)) in results(others).iter().zip(&alone).enumerate() {
+                // Sums over coils in another order, of f32.
+                let error = crate::gpu::fft::tests::error(seen, expected);
+                assert!(error < 1e-6, "{images} images, {others} others, result {part}: {error:e}");
+            }
+        }
+    }
+}
+
+/// Where nothing but the memory that is asked for depends on it.
+const SOLVE: Solve = Solve {
+    stop: Stop { iterations: 1, tolerance: 0.0 },
+    lambda: 0.0,
+    penalty: Penalty::Identity,
+    solver: Solver::ConjugateGradient,
+    toeplitz: true,
+    or_pairs: false,
+    warm_start: false,
+    purpose: Purpose::Solution,
+    frames: 1,
+    besides: 0,
+};
 
 #[test]
 fn after_a_panic_nothing_of_the_call_is_left() {

@@ -12,6 +12,7 @@ mod image_sums;
 mod lines;
 mod low_rank;
 mod memory;
+mod peers;
 mod penalty;
 mod place;
 mod q;

@@ -6,7 +6,7 @@ use crate::context::Job;
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::Result;
 use crate::gpu::fft::{Direction, Images, Maps, PrunedFft};
-use crate::gpu::{DeviceReal, Lent, Queue, WorkspaceBytes};
+use crate::gpu::{Device, DeviceReal, Lent, Queue, WorkspaceBytes, copy_between};
 use crate::mri::basis::Mixing;
 use crate::mri::convolutions::{self, Convolutions};
 use crate::nufft::gpu::{Buffers, MatrixSpectra, Spectra, Strided, Toeplitz};
@@ -92,6 +92,27 @@ impl<T: DeviceReal> Q<T> {
         // Tables of the transforms are in use until then, whatever became of them.
         queue.stream.synchronize()?;
         filled.map(|()| made)
+    }
+
+    /// The same on another GPU, from the memory of the one that has it; that GPU is current.
+    ///
+    /// # Safety
+    /// This Q stays until the queue's stream has passed its copy.
+    pub(super) unsafe fn duplicate(&self, on: &Device, queue: &Queue) -> Result<Self> {
+        let copied = |from: &Lent| -> Result<Lent> {
+            let own = queue.pool.take(from.bytes())?;
+            // SAFETY: as many bytes; by this function's contract.
+            unsafe {
+                copy_between((from.address(), on), (own.address(), &queue.device), from.bytes(), &queue.stream)?;
+            }
+            Ok(own)
+        };
+        let kind = match &self.kind {
+            Kind::Alone => Kind::Alone,
+            Kind::Factors(factors) => Kind::Factors(copied(factors)?),
+            Kind::Mixed(mixing) => Kind::Mixed(*mixing),
+        };
+        Self::new(queue, self.grid, copied(&self.spectra)?, (self.convolutions, kind))
     }
 
     fn spectrum(&self, index: usize) -> Strided {

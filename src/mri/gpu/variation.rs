@@ -13,9 +13,10 @@ struct Axes {
     weights: u64,
     voxels: i64,
     sizes: [i32; 3],
-    pad: i32,
+    images: i32,
+    apart: i64,
 }
-mirrored!(Axes, 32);
+mirrored!(Axes, 40);
 
 /// Mirrors `Back`.
 #[repr(C)]
@@ -27,7 +28,7 @@ struct Back {
     q: [u64; 3],
     scale: f64,
 }
-mirrored!(Back, 80);
+mirrored!(Back, 88);
 
 /// Mirrors `Rise`.
 #[repr(C)]
@@ -41,7 +42,7 @@ struct Rise {
     step: f64,
     momentum: f64,
 }
-mirrored!(Rise, 112);
+mirrored!(Rise, 120);
 
 /// Mirrors `Length`.
 #[repr(C)]
@@ -52,13 +53,14 @@ struct Length {
     huber: f64,
     sums: SumsArguments,
 }
-mirrored!(Length, 72);
+mirrored!(Length, 80);
 
-/// Fields of duals: p of each axis that has more than one voxel, x first, then their extrapolations q.
+/// Fields of duals, image after image: p of each axis that has more than one voxel, x first, then their extrapolations q.
 #[derive(Debug)]
 pub(in crate::mri) struct DeviceFields<T> {
     fields: Lent,
     grid: [usize; 3],
+    images: usize,
     kernels: [Function; 3],
     sums: Sums,
     real: PhantomData<T>,
@@ -70,19 +72,19 @@ fn axes(grid: [usize; 3]) -> impl Iterator<Item = usize> {
 }
 
 impl<T: DeviceReal> DeviceFields<T> {
-    /// All 0.
-    pub(super) fn new(queue: &Queue, grid: [usize; 3]) -> Result<Self> {
+    /// All 0, of so many images together.
+    pub(super) fn new(queue: &Queue, grid: [usize; 3], images: usize) -> Result<Self> {
         let device: &Arc<Device> = &queue.device;
         let kernel =
             |name: &str| device.function("mri/variation", &format!("variation_{name}_{}", T::PRECISION.suffix()));
-        let bytes = 2 * axes(grid).count() * grid.iter().product::<usize>() * T::PRECISION.complex();
+        let bytes = images * 2 * axes(grid).count() * grid.iter().product::<usize>() * T::PRECISION.complex();
         let kernels = [kernel("back")?, kernel("rise")?, kernel("length")?];
         let fields = queue.pool.take(bytes)?;
         fields.clear(&queue.stream)?;
-        Ok(Self { fields, grid, kernels, sums: Sums::new(device, 1)?, real: PhantomData })
+        Ok(Self { fields, grid, images, kernels, sums: Sums::new(device, 1)?, real: PhantomData })
     }
 
-    /// p, q, by axis; null where there is but one voxel.
+    /// p, q of the first image, by axis; null where there is but one voxel.
     fn addresses(&self) -> [[u64; 3]; 2] {
         let voxels = self.grid.iter().product::<usize>();
         let count = axes(self.grid).count();
@@ -96,18 +98,19 @@ impl<T: DeviceReal> DeviceFields<T> {
 
     fn axes(&self, weights: u64) -> Axes {
         let [nz, ny, nx] = self.grid;
-        let sizes = [nx, ny, nz].map(|n| n as i32);
-        Axes { weights, voxels: (nx * ny * nz) as i64, sizes, pad: 0 }
+        let (sizes, voxels) = ([nx, ny, nz].map(|n| n as i32), self.voxels());
+        let apart = (2 * axes(self.grid).count() * voxels) as i64;
+        Axes { weights, voxels: voxels as i64, sizes, images: self.images as i32, apart }
     }
 
     fn voxels(&self) -> usize {
         self.grid.iter().product()
     }
 
-    /// out = image - scale K^H q. Weights squared, `[axis][voxel]`; 0 for ones.
+    /// out = images - scale K^H q. Weights squared, `[axis][voxel]`; 0 for ones.
     ///
     /// # Safety
-    /// Images are of the fields' size and this precision, on this GPU until the stream has passed this; the GPU is current.
+    /// As many images as the fields are of have their size and this precision, on this GPU until the stream has passed this; the GPU is current.
     pub(super) unsafe fn back(&self, queue: &Queue, weights: u64, scale: f64, image: u64, out: u64) -> Result<()> {
         let [_, q] = self.addresses();
         let arguments = Back { axes: self.axes(weights), image, out, q, scale };
@@ -115,7 +118,7 @@ impl<T: DeviceReal> DeviceFields<T> {
         unsafe { queue.launch_each(&self.kernels[0], self.voxels(), &arguments) }
     }
 
-    /// p = (keep q + step K x), no longer than 1; q = p + momentum (p - what p was).
+    /// p = (keep q + step K x), no longer than 1 over axes and images; q = p + momentum (p - what p was).
     ///
     /// # Safety
     /// As for `back`.
@@ -126,7 +129,7 @@ impl<T: DeviceReal> DeviceFields<T> {
         unsafe { queue.launch_each(&self.kernels[1], self.voxels(), &arguments) }
     }
 
-    /// The sum over voxels of h(|K x|), the square over 2 huber up to huber, and growing by 1 from there.
+    /// The sum over voxels of h(|K x|) of axes and images, the square over 2 huber up to huber, and growing by 1 from there.
     ///
     /// # Safety
     /// As for `back`.

@@ -43,9 +43,10 @@ struct Coefficients {
     values: u64,
     threshold: f64,
     count: i64,
+    images: i64,
     sums: SumsArguments,
 }
-mirrored!(Coefficients, 48);
+mirrored!(Coefficients, 56);
 
 /// The two directions of a level.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -134,48 +135,71 @@ impl<T: DeviceReal> DeviceWavelets<T> {
         Ok(())
     }
 
-    unsafe fn coefficients(&self, queue: &Queue, values: u64, threshold: f64, count: usize) -> Result<[f64; 2]> {
-        let arguments = Coefficients { values, threshold, count: count as i64, sums: self.sums.arguments() };
+    /// The same of so many images, one after the other.
+    unsafe fn transform_all(
+        &self,
+        queue: &Queue,
+        (wavelets, shift): (&Wavelets, [usize; 3]),
+        way: Way,
+        (first, images): (u64, usize),
+    ) -> Result<()> {
+        let bytes = wavelets.grid.iter().product::<usize>() * T::PRECISION.complex();
+        (0..images).try_for_each(|k| {
+            // SAFETY: by the contract of `soften`.
+            unsafe { self.transform(queue, wavelets, shift, way, first + (k * bytes) as u64) }
+        })
+    }
+
+    unsafe fn coefficients(
+        &self,
+        queue: &Queue,
+        (values, images): (u64, usize),
+        threshold: f64,
+        count: usize,
+    ) -> Result<[f64; 2]> {
+        let (count, images) = (count as i64, images as i64);
+        let arguments = Coefficients { values, threshold, count, images, sums: self.sums.arguments() };
         // SAFETY: by the contract of `soften`; the struct mirrors the kernel's.
         unsafe { self.sums.launch(queue, &self.soften, &arguments) }
     }
 
-    /// Replaces an image by the one whose coefficients are smaller by a threshold, down to 0; the sum of what is left of their values.
+    /// Replaces so many images by those whose coefficients are smaller by a threshold, down to 0, the length of those at one place over all
+    /// images; the sum of what is left of these lengths.
     ///
     /// # Safety
-    /// The image is of the wavelets' size and this precision, on this GPU until the stream has passed this; the GPU is current.
+    /// The images are of the wavelets' size and this precision, on this GPU until the stream has passed this; the GPU is current.
     pub(super) unsafe fn soften(
         &self,
         queue: &Queue,
-        (wavelets, shift): (&Wavelets, [usize; 3]),
+        of: (&Wavelets, [usize; 3]),
         threshold: f64,
-        image: u64,
+        images: (u64, usize),
     ) -> Result<f64> {
-        let count = wavelets.grid.iter().product();
+        let count = of.0.grid.iter().product();
         // SAFETY: by this function's contract, which has as much memory to work in.
         unsafe {
-            self.transform(queue, wavelets, shift, Way::Split, image)?;
-            let [sum, _] = self.coefficients(queue, image, threshold, count)?;
-            self.transform(queue, wavelets, shift, Way::Join, image)?;
+            self.transform_all(queue, of, Way::Split, images)?;
+            let [sum, _] = self.coefficients(queue, images, threshold, count)?;
+            self.transform_all(queue, of, Way::Join, images)?;
             Ok(sum)
         }
     }
 
-    /// The sum of the coefficients' absolute values, and the largest; they take the place of the image.
+    /// The sum of these lengths, and the largest; coefficients take the place of the images.
     ///
     /// # Safety
     /// As for `soften`.
     pub(super) unsafe fn sizes(
         &self,
         queue: &Queue,
-        (wavelets, shift): (&Wavelets, [usize; 3]),
-        image: u64,
+        of: (&Wavelets, [usize; 3]),
+        images: (u64, usize),
     ) -> Result<[f64; 2]> {
-        let count = wavelets.grid.iter().product();
+        let count = of.0.grid.iter().product();
         // SAFETY: by this function's contract, which has as much memory to work in.
         unsafe {
-            self.transform(queue, wavelets, shift, Way::Split, image)?;
-            self.coefficients(queue, image, -1.0, count)
+            self.transform_all(queue, of, Way::Split, images)?;
+            self.coefficients(queue, images, -1.0, count)
         }
     }
 }

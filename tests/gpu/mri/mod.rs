@@ -10,6 +10,7 @@ mod field_normal;
 mod field_q;
 mod limits;
 mod nufft;
+mod peers;
 #[path = "../../mri/radial.rs"]
 mod radial;
 #[path = "../../mri/scan.rs"]
