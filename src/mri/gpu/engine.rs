@@ -4,7 +4,7 @@ use super::array::{self, Pending};
 use super::coils::CoilKernels;
 use super::low_rank::DeviceBlocks;
 use super::memory::{Budget, vector_bytes};
-use super::peers::Peers;
+use super::peers::{Member, Peers};
 use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
 use super::q::{Kind, Q, QArrays};
@@ -16,7 +16,7 @@ use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
-use crate::gpu::{Device, DeviceReal, Lent, Queue, Span, WorkspaceBytes, then_wait};
+use crate::gpu::{Device, DeviceReal, Lent, Span, WorkspaceBytes, then_wait};
 use crate::mri::convolutions::{self, Convolutions};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::low_rank::Blocks;
@@ -68,7 +68,7 @@ pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
     pending: Vec<Pending>,
     replaced: u64,
     budget: Budget,
-    peers: Peers<T>,
+    peers: Peers<T, Self>,
 }
 
 impl<T: DeviceReal> GpuEngine<T> {
@@ -100,21 +100,8 @@ impl<T: DeviceReal> GpuEngine<T> {
         })
     }
 
-    pub(super) fn device(&self) -> &Arc<Device> {
+    fn device(&self) -> &Arc<Device> {
         &self.vectors.queue.device
-    }
-
-    pub(super) fn queue(&self) -> &Queue {
-        &self.vectors.queue
-    }
-
-    pub(super) fn forget_q(&mut self) {
-        self.q = None;
-        self.peers.forget_q();
-    }
-
-    pub(super) fn keep_q(&mut self, q: Q<T>) {
-        self.q = Some(q);
     }
 
     /// Whether others take some of so many coils.
@@ -249,6 +236,21 @@ impl<T: DeviceReal> GpuEngine<T> {
         let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, of, q.is_some())?;
         let to_make = of.filter(|_| q.is_none()).map_or(0, |of| Q::<T>::bytes_of(scan.grid, of));
         Ok((fixed + to_make, workspace))
+    }
+}
+
+impl<T: DeviceReal> Member<T> for GpuEngine<T> {
+    fn alone(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
+        Self::new(context, device, &[], scan)
+    }
+
+    fn forget_q(&mut self) {
+        self.q = None;
+        self.peers.forget_q();
+    }
+
+    fn keep_q(&mut self, q: Q<T>) {
+        self.q = Some(q);
     }
 }
 

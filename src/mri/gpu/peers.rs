@@ -1,7 +1,6 @@
 //! Other GPUs of the context, which take some of the coils: each knows the trajectory, its coils' sensitivities and Q, and works on images
 //! and samples that the first GPU has and gets back.
 
-use super::engine::{GpuEngine, GpuSide};
 use super::q::Q;
 use crate::context::{Context, Job};
 use crate::error::Result;
@@ -11,6 +10,7 @@ use crate::mri::trajectory::Trajectory;
 use crate::mri::transform::{Effects, Fourier};
 use crate::solve::Vectors;
 use crate::solve::gpu::{DeviceVector, GpuVectors};
+use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -18,17 +18,27 @@ use std::sync::Arc;
 /// results over a tenth of one.
 const LEAST: usize = 1 << 22;
 
+/// An engine on a GPU, which may work for another one.
+pub(super) trait Member<T: DeviceReal>: Engine<Real = T, Vectors = GpuVectors<T>> {
+    /// On a GPU that no other one helps.
+    fn alone(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self>;
+    fn forget_q(&mut self);
+    fn keep_q(&mut self, q: Q<T>);
+}
+
 /// All of them; none where coils are not shared out.
-pub(super) struct Peers<T: DeviceReal> {
-    list: Vec<Peer<T>>,
+pub(super) struct Peers<T, E> {
+    list: Vec<Peer<E>>,
     /// Coils that the first GPU takes itself.
     own: usize,
     /// The first GPU's work so far.
     ready: Event,
+    real: PhantomData<T>,
 }
 
-struct Peer<T: DeviceReal> {
-    engine: GpuEngine<T>,
+struct Peer<E> {
+    engine: E,
+    device: Arc<Device>,
     coils: Range<usize>,
     /// Its work so far.
     done: Event,
@@ -41,7 +51,7 @@ struct Part {
     count: usize,
 }
 
-impl<T: DeviceReal> Peers<T> {
+impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
     /// Of some GPUs, for a scan that is large enough.
     pub(super) fn new(
         context: &Arc<Context>,
@@ -63,9 +73,10 @@ impl<T: DeviceReal> Peers<T> {
             device.reach(first)?;
             let coils = part(gpu);
             let own = Scan::new(scan.grid, coils.len(), scan.trajectory.clone());
-            list.push(Peer { engine: GpuEngine::new(context, device, &[], own)?, coils, done: Event::new(device)? });
+            let engine = E::alone(context, device, own)?;
+            list.push(Peer { engine, device: device.clone(), coils, done: Event::new(device)? });
         }
-        Ok(Self { list, own: part(0).len(), ready: Event::new(first)? })
+        Ok(Self { list, own: part(0).len(), ready: Event::new(first)?, real: PhantomData })
     }
 
     pub(super) fn are_present(&self) -> bool {
@@ -84,14 +95,14 @@ impl<T: DeviceReal> Peers<T> {
 
     /// Where each GPU and the number of its coils are told.
     pub(super) fn describe(&self, first: &Device) -> String {
-        let others = self.list.iter().map(|p| format!(", {} GPU {}", p.coils.len(), p.engine.device().index()));
+        let others = self.list.iter().map(|p| format!(", {} GPU {}", p.coils.len(), p.device.index()));
         format!("GPU {} takes {} coils{}", first.index(), self.own, others.collect::<String>())
     }
 
     /// Works with each peer's engine, its GPU current.
-    fn each(&mut self, mut work: impl FnMut(&mut Peer<T>) -> Result<()>) -> Result<()> {
+    fn each(&mut self, mut work: impl FnMut(&mut Peer<E>) -> Result<()>) -> Result<()> {
         for peer in &mut self.list {
-            let device = peer.engine.device().clone();
+            let device = peer.device.clone();
             let _current = device.enter()?;
             work(peer)?;
         }
@@ -102,8 +113,8 @@ impl<T: DeviceReal> Peers<T> {
     pub(super) fn wait(&mut self) -> Result<()> {
         let mut result = Ok(());
         for peer in &mut self.list {
-            let device = peer.engine.device().clone();
-            let waited = device.enter().and_then(|_current| peer.engine.queue().stream.synchronize());
+            let device = peer.device.clone();
+            let waited = device.enter().and_then(|_current| peer.engine.vectors().queue.stream.synchronize());
             result = result.and(waited);
         }
         result
@@ -119,7 +130,7 @@ impl<T: DeviceReal> Peers<T> {
         self.ready.record(&first.stream)?;
         let Self { list, ready, .. } = self;
         for peer in list {
-            let device = peer.engine.device().clone();
+            let device = peer.device.clone();
             let _current = device.enter()?;
             let voxels = peer.engine.scan().voxels();
             let part = part::<T>(maps.address(), &peer.coils, voxels);
@@ -150,7 +161,7 @@ impl<T: DeviceReal> Peers<T> {
         trajectory: &Arc<Trajectory>,
         weights: Option<&Vec<f64>>,
         effects: &Effects,
-    ) -> Result<Vec<GpuSide<T>>> {
+    ) -> Result<Vec<E::Side>> {
         let mut sides = Vec::new();
         self.each(|peer| {
             sides.push(peer.engine.side(trajectory.clone(), weights.cloned(), effects.clone())?);
@@ -159,7 +170,7 @@ impl<T: DeviceReal> Peers<T> {
         Ok(sides)
     }
 
-    pub(super) fn exchange(&mut self, sides: &mut [GpuSide<T>]) {
+    pub(super) fn exchange(&mut self, sides: &mut [E::Side]) {
         self.list.iter_mut().zip(sides).for_each(|(peer, side)| peer.engine.exchange(side));
     }
 
@@ -179,11 +190,11 @@ impl<T: DeviceReal> Peers<T> {
         self.ready.record(&first.stream)?;
         let Self { list, ready, .. } = self;
         for peer in list.iter_mut().filter(|p| !p.engine.has_q()) {
-            let device = peer.engine.device().clone();
+            let device = peer.device.clone();
             let _current = device.enter()?;
-            peer.engine.queue().stream.wait(ready)?;
+            peer.engine.vectors().queue.stream.wait(ready)?;
             // SAFETY: the first GPU keeps its Q until peers are waited for, below.
-            let own = unsafe { q.duplicate(&first.device, peer.engine.queue())? };
+            let own = unsafe { q.duplicate(&first.device, &peer.engine.vectors().queue)? };
             peer.engine.keep_q(own);
         }
         self.wait()
@@ -271,11 +282,14 @@ impl<T: DeviceReal> Peers<T> {
     }
 }
 
-impl<T: DeviceReal> Peer<T> {
+impl<E> Peer<E> {
     /// Copies a part of the first GPU's memory, once that has come to a mark; this peer's GPU is current.
-    fn fetch(&mut self, first: &Queue, ready: &Event, part: Part) -> Result<DeviceVector> {
+    fn fetch<T: DeviceReal>(&mut self, first: &Queue, ready: &Event, part: Part) -> Result<DeviceVector>
+    where
+        E: Member<T>,
+    {
         let own = self.engine.vectors().uninitialised(part.count)?;
-        let queue = self.engine.queue();
+        let queue = &self.engine.vectors().queue;
         queue.stream.wait(ready)?;
         let (from, to) = ((part.address, &*first.device), (own.address(), &*queue.device));
         // SAFETY: both have as many numbers; the first GPU's call ends after this stream's work.
@@ -284,19 +298,22 @@ impl<T: DeviceReal> Peer<T> {
     }
 
     /// Begins work on a part of the first GPU's memory, whose result goes to another part.
-    fn run(
+    fn run<T: DeviceReal>(
         &mut self,
         first: &Queue,
         ready: &Event,
         (from, to): (Part, Part),
-        work: impl FnOnce(&mut GpuEngine<T>, &DeviceVector, &mut DeviceVector) -> Result<()>,
-    ) -> Result<()> {
-        let device = self.engine.device().clone();
+        work: impl FnOnce(&mut E, &DeviceVector, &mut DeviceVector) -> Result<()>,
+    ) -> Result<()>
+    where
+        E: Member<T>,
+    {
+        let device = self.device.clone();
         let _current = device.enter()?;
         let input = self.fetch(first, ready, from)?;
         let mut output = self.engine.vectors().uninitialised(to.count)?;
         work(&mut self.engine, &input, &mut output)?;
-        let queue = self.engine.queue();
+        let queue = &self.engine.vectors().queue;
         let (from, at) = ((output.address(), &*device), (to.address, &*first.device));
         // SAFETY: as for `fetch`.
         unsafe { copy_between(from, at, to.count * T::PRECISION.complex(), &queue.stream)? };
