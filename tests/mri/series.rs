@@ -523,11 +523,12 @@ fn images_together_make_the_objective_least(penalty: u32, series: &[Option<usize
                 }
                 found.push((x, least));
             }
-            // Where they stop, steps are 1e-9 of the image, and what is left to go some hundred times that. Of total variation steps of the dual
-            // come to an end later, where the objective is flat: its values are what agrees, by the square of that.
+            // Where they stop, steps are 1e-9 of the image, and what is left to go some hundred times that. The primal-dual method's objective of
+            // total variation falls by one over the iterations: after 2000 images are apart by up to 5e-3, and objectives by its square, times a few.
             let bound = if double { 1e-6 } else { 3e-3 };
             for (k, (x, least)) in found.iter().enumerate().skip(1) {
-                let e = if penalty == 4 { (least / found[0].1 - 1.0).abs() } else { error(x, &found[0].0) };
+                let off = (least / found[0].1 - 1.0).abs();
+                let (e, bound) = if penalty == 4 { (off, 1e-4f64.max(bound)) } else { (error(x, &found[0].0), bound) };
                 assert!(e <= bound, "{penalty}, maps {mapped}, double {double}, {series:?}, way {k}: {e:.1e}");
             }
         }
