@@ -106,7 +106,7 @@ impl<T: DeviceReal> GpuEngine<T> {
 
     /// Whether others take some of so many coils.
     fn shares(&self, coils: usize) -> bool {
-        self.scan.mapped && self.peers.are_present() && coils == self.scan.coils
+        self.scan.mapped && coils == self.scan.coils && self.peers.are_ready()
     }
 
     /// samples = W samples of so many coils.
@@ -286,7 +286,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn set_maps(&mut self, maps: Option<DeviceVector>) -> Result<()> {
-        self.peers.set_maps(&self.vectors.queue, maps.as_ref())?;
+        self.peers.set_maps(&self.context, &self.vectors.queue, maps.as_ref())?;
         self.scan.mapped = maps.is_some();
         self.maps = maps;
         Ok(())
@@ -389,9 +389,11 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
         let (needed, held) = (self.needed(fourier, solve)?, self.transform_bytes());
         self.budget.check(context, &self.vectors.queue, needed, held)?;
+        if self.scan.mapped {
+            self.peers.check_memory(context, fourier, solve)?;
+        }
         if self.shares(self.scan.coils) {
             context.log(LogLevel::Info, || self.peers.describe(self.device()));
-            self.peers.check_memory(context, fourier, solve)?;
         }
         Ok(())
     }

@@ -2,8 +2,8 @@
 //! and samples that the first GPU has and gets back.
 
 use super::q::Q;
-use crate::context::{Context, Job};
-use crate::error::Result;
+use crate::context::{Context, Job, LogLevel};
+use crate::error::{Error, Result, Status};
 use crate::gpu::{Device, DeviceReal, Event, Queue, copy_between};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::trajectory::Trajectory;
@@ -33,6 +33,8 @@ pub(super) struct Peers<T, E> {
     own: usize,
     /// The first GPU's work so far.
     ready: Event,
+    /// For what the present call does.
+    have_memory: bool,
     real: PhantomData<T>,
 }
 
@@ -52,7 +54,7 @@ struct Part {
 }
 
 impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
-    /// Of some GPUs, for a scan that is large enough.
+    /// Of some GPUs, for a scan that is large enough; none where they have no memory.
     pub(super) fn new(
         context: &Arc<Context>,
         first: &Arc<Device>,
@@ -60,7 +62,13 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
         scan: &Scan,
     ) -> Result<Self> {
         let enough = scan.coils.saturating_mul(scan.voxels()) >= LEAST;
-        Self::of(context, first, if enough { others } else { &[] }, scan)
+        match Self::of(context, first, if enough { others } else { &[] }, scan) {
+            Err(e) if lack_memory(&e) => {
+                tell_of_one(context, &e);
+                Self::of(context, first, &[], scan)
+            }
+            made => made,
+        }
     }
 
     /// Of as many of these GPUs as there are coils for.
@@ -76,11 +84,12 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
             let engine = E::alone(context, device, own)?;
             list.push(Peer { engine, device: device.clone(), coils, done: Event::new(device)? });
         }
-        Ok(Self { list, own: part(0).len(), ready: Event::new(first)?, real: PhantomData })
+        Ok(Self { list, own: part(0).len(), ready: Event::new(first)?, have_memory: true, real: PhantomData })
     }
 
-    pub(super) fn are_present(&self) -> bool {
-        !self.list.is_empty()
+    /// Whether there are any, with memory for what the present call does.
+    pub(super) fn are_ready(&self) -> bool {
+        !self.list.is_empty() && self.have_memory
     }
 
     /// Coils that the first GPU takes itself.
@@ -124,9 +133,23 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
         self.each(|peer| peer.engine.set_weights(weights.cloned()))
     }
 
-    /// Each gets its coils' sensitivities from the first GPU's, `[coil][voxel]`.
-    pub(super) fn set_maps(&mut self, first: &Queue, maps: Option<&DeviceVector>) -> Result<()> {
+    /// Each gets its coils' sensitivities from the first GPU's, `[coil][voxel]`. Where one has no memory for them, the first GPU is alone
+    /// from now on.
+    pub(super) fn set_maps(&mut self, context: &Context, first: &Queue, maps: Option<&DeviceVector>) -> Result<()> {
         let Some(maps) = maps else { return self.each(|peer| peer.engine.set_maps(None)) };
+        let sent = self.send_maps(first, maps);
+        self.wait()?;
+        match sent {
+            Err(e) if lack_memory(&e) => {
+                tell_of_one(context, &e);
+                self.list.clear();
+                Ok(())
+            }
+            sent => sent,
+        }
+    }
+
+    fn send_maps(&mut self, first: &Queue, maps: &DeviceVector) -> Result<()> {
         self.ready.record(&first.stream)?;
         let Self { list, ready, .. } = self;
         for peer in list {
@@ -137,7 +160,7 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
             let own = peer.fetch(first, ready, part)?;
             peer.engine.set_maps(Some(own))?;
         }
-        self.wait()
+        Ok(())
     }
 
     pub(super) fn set_effects(&mut self, effects: &Effects) {
@@ -174,8 +197,17 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
         self.list.iter_mut().zip(sides).for_each(|(peer, side)| peer.engine.exchange(side));
     }
 
+    /// Where one has too little memory for what the present call does, the first GPU does it alone.
     pub(super) fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
-        self.each(|peer| peer.engine.check_memory(context, fourier, solve))
+        let checked = self.each(|peer| peer.engine.check_memory(context, fourier, solve));
+        self.have_memory = checked.is_ok();
+        match checked {
+            Err(e) if lack_memory(&e) => {
+                tell_of_one(context, &e);
+                Ok(())
+            }
+            checked => checked,
+        }
     }
 
     pub(super) fn prepare(&mut self, fourier: &Fourier) -> Result<()> {
@@ -319,6 +351,14 @@ impl<E> Peer<E> {
         unsafe { copy_between(from, at, to.count * T::PRECISION.complex(), &queue.stream)? };
         self.done.record(&queue.stream)
     }
+}
+
+fn lack_memory(error: &Error) -> bool {
+    matches!(error.status, Status::MemoryCap | Status::OutOfMemory)
+}
+
+fn tell_of_one(context: &Context, error: &Error) {
+    context.log(LogLevel::Info, || format!("coils are not shared out among GPUs: {}", error.message));
 }
 
 /// Coils of an array `[coil][..]` with so many numbers a coil.
