@@ -139,6 +139,11 @@ function sparse_penalties()
     limit = mri.info().LambdaLimit;
     mri.setOptions('Penalty', 'wavelets', 'Wavelet', 'haar', 'Levels', 2, 'FixedGrid', true, 'Lambda', 1.001 * limit);
     check_true('limit', ~any(mri.reconstruct(y)(:)));
+    mri.setOptions('Penalty', 'variation', 'Joint', true, 'Lambda', 1, 'Iterations', 5);
+    check_error('joint', 'mri:notConfigured', 'series', @() mri.reconstruct(y));
+    mri.setFrames([1 101], [150 200]);
+    check_true('frames together', isequal(size(mri.reconstruct(y)), [16 8 2]));
+    mri.setFrames();
     mri.setOptions();
     mri.reconstruct(y);
     check_true('no objective', isempty(mri.objective()));

@@ -98,6 +98,7 @@ classdef MRI < handle
             %   FixedGrid   true: the grid of wavelets or blocks stays from iteration to iteration (false)
             %   Huber       differences shorter than this count by their square in 'variation' (0)
             %   Block       voxels along an edge of a block of 'low_rank' (8)
+            %   Joint       true: images of a series share their wavelets or edges (false)
             self.id = isocenter.internal.plan('mri', self.id);
             isocenter_mex('mri.set_options', self.id, varargin{:});
         end

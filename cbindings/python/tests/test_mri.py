@@ -194,10 +194,17 @@ class Mri(unittest.TestCase):
             self.assertEqual(mri.image_shape, (4, 6, 8))
             self.assertEqual(mri.reconstruct(samples).shape, (4, 6, 8))
             self.assertGreater(len(mri.history(3)), 1)
+            # Images that share their edges are one problem's.
+            together = dict(penalty="variation", joint=True, lambda_=0.1, iterations=5)
+            mri.set_options(**together)
+            self.assertEqual(mri.reconstruct(samples).shape, (4, 6, 8))
+            self.assertEqual(len(mri.objective(0)), len(mri.history(0)))
+            self.assertRaises(isocenter.Error, mri.history, 1)
             self.assertRaisesRegex(isocenter.Error, "longer than the series", mri.set_windows, 61, 1)
             self.assertRaisesRegex(ValueError, "first has 2 elements, counts 1", mri.set_frames, [0, 1], [2])
             mri.set_frames(None, None)
             self.assertEqual(mri.image_shape, (6, 8))
+            self.assertRaisesRegex(isocenter.NotConfiguredError, "joint is for a series", mri.reconstruct, samples)
 
     def test_normal_penalties_and_q(self):
         k, image = scattered(2, 400), complex_random((6, 8), "complex128")
