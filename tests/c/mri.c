@@ -152,6 +152,7 @@ static void all_options(void) {
     OPTION(lambda, -0.5, OUT_OF_RANGE, "lambda is -0.5");
     OPTION(lambda, INFINITY, NOT_FINITE_PARAMETER, "lambda is inf");
     OPTION(residual, -1.0, OUT_OF_RANGE, "residual is -1");
+    OPTION(reserved, 1, UNKNOWN_VALUE, "reserved is 1", "must be 0");
     BAD("tolerance beyond single precision", (o.tolerance = 1e-9, check_ok("set", isoc_mri_set_options(mri, &o))),
         isoc_mri_adjoint(mri, &s, &v), OUT_OF_RANGE, "tolerance is 1e-9", "can be reached");
     BAD("a matrix that was not set", (o.penalty = 2, o.lambda = 1, check_ok("set", isoc_mri_set_options(mri, &o))),
