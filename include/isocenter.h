@@ -711,7 +711,7 @@ typedef struct isoc_ct isoc_ct;
 
 // A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
 // each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor; the
-// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^22 or more.
+// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^23 or more.
 //
 // Tensors are in host memory, or in the first GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 typedef struct isoc_mri isoc_mri;

@@ -14,9 +14,9 @@ use std::marker::PhantomData;
 use std::ops::Range;
 use std::sync::Arc;
 
-/// Voxels times coils from which on coils are shared out: F^H W F then takes half a millisecond or more on an H100, and to hand images and
-/// results over a tenth of one.
-const LEAST: usize = 1 << 22;
+/// Voxels times coils from which on coils are shared out: the fewest at which two H100 were measured, where a call of one product by Q took
+/// as long as on one, and all else less.
+const LEAST: usize = 1 << 23;
 
 /// An engine on a GPU, which may work for another one.
 pub(super) trait Member<T: DeviceReal>: Engine<Real = T, Vectors = GpuVectors<T>> {
@@ -104,7 +104,7 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
 
     /// Where each GPU and the number of its coils are told.
     pub(super) fn describe(&self, first: &Device) -> String {
-        let others = self.list.iter().map(|p| format!(", {} GPU {}", p.coils.len(), p.device.index()));
+        let others = self.list.iter().map(|p| format!(", GPU {} {}", p.device.index(), p.coils.len()));
         format!("GPU {} takes {} coils{}", first.index(), self.own, others.collect::<String>())
     }
 

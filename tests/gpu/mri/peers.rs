@@ -12,7 +12,7 @@ fn several_gpus_give_what_one_gives() {
     let Some(_) = device() else { return };
     // As large as it takes for coils to be shared out.
     const GRID: [usize; 3] = [16, 64, 64];
-    const COILS: usize = 64;
+    const COILS: usize = 128;
     const SAMPLES: usize = 3000;
     let n: usize = GRID.iter().product();
     let (image, samples) = (random(n, 1), random(COILS * SAMPLES, 2));
