@@ -164,8 +164,12 @@ fn compile(nvcc: &Path, archs: &[&str], root: &Path, files: &[PathBuf], out: &Pa
         flags.push("-lineinfo".into());
     }
     for arch in archs {
-        // 8.6 has the same PTX as 8.0, which is made once for both.
-        let ptx = if *arch == "86" { "80" } else { arch };
+        // Made once for two: 8.6 has the same PTX as 8.0, and 12.0's machine code is the same from 10.0's.
+        let ptx = match *arch {
+            "86" => "80",
+            "120" => "100",
+            own => own,
+        };
         flags.push(format!("-gencode=arch=compute_{ptx},code=sm_{arch}"));
     }
     flags.push(format!("-gencode=arch=compute_{0},code=compute_{0}", archs[0]));
