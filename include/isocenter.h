@@ -1436,6 +1436,10 @@ typedef struct {
     double lambda_limit;
 } isoc_mri_info;
 
+// Fills `samples`, (coils, count), contiguous, of the type that the call was given, with samples first to first + count of the trajectory.
+// Returns 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
+typedef int32_t (*isoc_mri_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *samples);
+
 // An ellipsoid of constant value; where ellipsoids overlap, values add. Lengths are in voxels, from the voxel at position 0. In a
 // plane z and semi_z are not looked at.
 typedef struct {
@@ -2266,6 +2270,32 @@ isoc_status isoc_mri_objective(isoc_mri *mri,
                                double *objectives,
                                int64_t capacity,
                                int64_t *count);
+
+// isoc_mri_reconstruct for samples that do not fit memory: `read` is asked for `at_once` of them at a time (0: for 2^26 values, or an
+// eighth of the memory cap), in order, each once; a multiple of a readout's samples keeps straight lines whole. With frames
+// (isoc_mri_set_frames) it is asked for each frame's in turn, whole, so that those of windows that overlap are asked for again, and
+// `at_once` is 0 or no less than the longest. `dtype` is the samples' type, ISOC_C64 or ISOC_C128. `read`, and progress, come from the thread
+// that made the call; a part is read while the one before is computed with, so that there are two of them in host memory.
+//
+// In memory are the trajectory and what belongs to one coil's samples of it, maps, images and Q, instead of samples of all coils; results
+// differ from those of isoc_mri_reconstruct by rounding. When F^H W F goes by pairs of transforms (isoc_mri_options.normal 2, or no Q)
+// samples of a problem's coils are kept in between as they are there.
+//
+// When `read` returns non-zero the call stops with ISOC_STATUS_CALLBACK, and nothing is written. Values that are NaN or Inf are found part by part.
+isoc_status isoc_mri_reconstruct_stream(isoc_mri *mri,
+                                        isoc_dtype dtype,
+                                        int64_t at_once,
+                                        isoc_mri_read_fn read,
+                                        void *user,
+                                        const isoc_tensor *image);
+
+// isoc_mri_gridding for samples that do not fit memory, as in isoc_mri_reconstruct_stream.
+isoc_status isoc_mri_gridding_stream(isoc_mri *mri,
+                                     isoc_dtype dtype,
+                                     int64_t at_once,
+                                     isoc_mri_read_fn read,
+                                     void *user,
+                                     const isoc_tensor *image);
 
 // Makes Q of the trajectory and the weights, with a field of that, too, unless it is there; isoc_mri_reconstruct does so by itself. One Q
 // serves every scan of a trajectory.

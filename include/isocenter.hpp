@@ -483,6 +483,17 @@ template <class T> struct slab {
     T *end() const noexcept { return data + size(); }
 };
 
+// Samples first to first + count of a trajectory, of all coils, to fill: (coils, count), contiguous in host memory.
+template <class T> struct shots {
+    int64_t first, count, coils;
+    T *data;
+
+    std::size_t size() const noexcept { return static_cast<std::size_t>(coils * count); }
+    T *coil(int64_t c) const noexcept { return data + c * count; }
+    T *begin() const noexcept { return data; }
+    T *end() const noexcept { return data + size(); }
+};
+
 #if ISOCENTER_EXCEPTIONS
 
 // A call of the library failed. what() has its words: which argument, the value seen, the value allowed.
@@ -1497,6 +1508,17 @@ public:
         return detail::call(isoc_mri_normal, self(), named("image", image), named("out", out));
     }
 
+    // The same as reconstruct and gridding of samples that do not fit memory: `read` fills those of some shots at a time, in order, `at_once` of them
+    // (0: 2^26 values, or an eighth of the memory cap); with frames those of each frame. It is called on this thread, must not use the plan, and
+    // returns next::proceed, or next::stop, which ends the call with ISOC_STATUS_CALLBACK; an exception ends the call, and leaves it.
+    // T is std::complex<float> or std::complex<double>.
+    template <class T> outcome<void> reconstruct_stream(const callback<const shots<T> &> &read, const tensor &image, int64_t at_once = 0) {
+        return stream<T>(isoc_mri_reconstruct_stream, read, image, at_once);
+    }
+    template <class T> outcome<void> gridding_stream(const callback<const shots<T> &> &read, const tensor &image, int64_t at_once = 0) {
+        return stream<T>(isoc_mri_gridding_stream, read, image, at_once);
+    }
+
     // The image that minimises |F image - samples|^2 / 2 in the weights' norm + lambda times the penalty. `image` is also read with options.warm_start.
     outcome<void> reconstruct(const const_tensor &samples, const tensor &image) {
         return detail::call(isoc_mri_reconstruct, self(), named("samples", samples), named("image", image));
@@ -1549,6 +1571,18 @@ public:
 private:
     using handle::handle;
     static mri wrap(isoc_mri *raw, const context &owner) { return mri(raw, owner.shared()); }
+
+    template <class T, class F> outcome<void> stream(F function, const callback<const shots<T> &> &read, const tensor &image, int64_t at_once) {
+        using called = std::remove_reference_t<decltype(read)>;
+        const isoc_mri_read_fn on_read = [](void *user, int64_t first, int64_t count, const isoc_tensor *t) {
+            return detail::frame::run([=] {
+                return (**static_cast<called **>(user))(shots<T>{ first, count, t->shape[0], static_cast<T *>(t->data) });
+            });
+        };
+        called *one = &read;
+        return detail::call(function, self(), dtype_of<T>::value, at_once, read ? on_read : nullptr, static_cast<void *>(&one),
+                            named("image", image));
+    }
 };
 
 // A plan for DIRECT time-of-flight PET: see isoc_pet. Millimetres, picoseconds, radians. An image is f32 (nz, ny, nx), histo-images are

@@ -8,7 +8,7 @@ use crate::gpu::{self, Device, Pinned};
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
@@ -360,6 +360,48 @@ impl Context {
         if waits { self.run_waiting(work) } else { self.run(work) }
     }
 
+    /// Like [`Context::run_on`], for work that asks for callbacks in between: the calling thread does what it is asked for, and reports.
+    pub(crate) fn run_serving<T: Send, Q: Send>(
+        &self,
+        waits: bool,
+        mut serve: impl FnMut(Q),
+        work: impl FnOnce(&Job, &Desk<T, Q>) -> Result<T> + Send,
+    ) -> Result<T> {
+        self.report_while(|job| {
+            let (to, from) = channel();
+            let worker = move || {
+                let desk = Desk(to);
+                let result = work(job, &desk);
+                let _ = desk.0.send(Message::Done(result));
+            };
+            let mut caller = || {
+                loop {
+                    match from.recv_timeout(REPORTS) {
+                        Ok(Message::Done(result)) => return result,
+                        Ok(Message::Asks(what)) => {
+                            serve(what);
+                            self.report_between(job);
+                        }
+                        Err(RecvTimeoutError::Timeout) => self.report(job),
+                        // The scope passes the panic on as soon as this function returns.
+                        Err(RecvTimeoutError::Disconnected) => fail!(Internal, "a worker stopped"),
+                    }
+                }
+            };
+            if waits {
+                std::thread::scope(|scope| {
+                    scope.spawn(worker);
+                    caller()
+                })
+            } else {
+                self.workers.pool().in_place_scope(|scope| {
+                    scope.spawn(move |_| worker());
+                    caller()
+                })
+            }
+        })
+    }
+
     /// Runs on the worker threads, from a thread that is none of them.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
         self.workers.pool().install(work)
@@ -418,6 +460,22 @@ impl Context {
                 Err(RecvTimeoutError::Disconnected) => fail!(Internal, "a worker stopped"),
             }
         }
+    }
+}
+
+enum Message<T, Q> {
+    Asks(Q),
+    Done(Result<T>),
+}
+
+/// Where work asks the calling thread for something.
+pub(crate) struct Desk<T, Q>(Sender<Message<T, Q>>);
+
+impl<T, Q> Desk<T, Q> {
+    /// The answer comes by what the question holds.
+    pub(crate) fn ask(&self, what: Q) {
+        // A caller that has left takes the answer's way with it.
+        let _ = self.0.send(Message::Asks(what));
     }
 }
 

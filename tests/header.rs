@@ -37,6 +37,7 @@ fn header_is_up_to_date() {
         "src/ffi/mri/series.rs",
         "src/ffi/mri/info.rs",
         "src/ffi/mri/operators.rs",
+        "src/ffi/mri/stream.rs",
         "src/ffi/mri/q.rs",
         "src/ffi/mri/phantom.rs",
         "src/ffi/mri/measures.rs",

@@ -1,12 +1,12 @@
 //! Sessions with `isoc_mri_*`.
 
-use super::caller::{Caller, call};
+use super::caller::{Callbacks, Caller, call};
 use super::memory::Bounds;
 use super::session::{Alone, Plan, run};
 use super::tensors::{C64, F32, Made, Values, plain};
 use isocenter::error::Status;
 use isocenter::ffi::mri::*;
-use isocenter::ffi::tensor::isoc_dtype;
+use isocenter::ffi::tensor::{isoc_dtype, isoc_tensor};
 use std::ffi::c_void;
 use std::ptr;
 
@@ -70,6 +70,7 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::gridding,
         Self::normal,
         Self::reconstruct,
+        Self::stream,
         Self::history,
         Self::compare,
         Self::compute_q,
@@ -435,6 +436,16 @@ impl Mri<'_> {
         self.caller.done(done, Some(to));
     }
 
+    fn stream(&mut self) {
+        let (handle, to, grids) = (self.handle(), self.image_out(), self.caller.input.odd(3).is_some());
+        let (dtype, at_once) = (self.caller.dtype(C64), self.caller.input.size(7, 12, SAMPLES));
+        let read: isoc_mri_read_fn = (self.caller.input.odd(96) != Some(0)).then_some(read_shots);
+        let user = (&raw const *self.caller.callbacks).cast_mut().cast();
+        let call = if grids { isoc_mri_gridding_stream } else { isoc_mri_reconstruct_stream };
+        let done = call!(self.caller, call(handle, dtype, at_once, read, user, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
     fn history(&mut self) {
         let (handle, image) = (self.handle(), self.caller.input.size(0, 3, SIDE));
         let capacity = self.caller.input.size(RESIDUALS, 8, SAMPLES);
@@ -583,3 +594,17 @@ impl Mri<'_> {
 
 const ELLIPSOID: isoc_mri_ellipsoid =
     isoc_mri_ellipsoid { value: 1.0, x: 0.5, y: -0.25, z: 0.0, semi_x: 3.0, semi_y: 2.0, semi_z: 2.5, angle: 0.3 };
+
+unsafe extern "C" fn read_shots(user: *mut c_void, first: i64, count: i64, tensor: *const isoc_tensor) -> i32 {
+    assert!(first >= 0 && count > 0);
+    // SAFETY: the library's own.
+    unsafe {
+        let tensor = *tensor;
+        assert!(
+            tensor.ndim == 2 && *tensor.shape.add(1) == count && tensor.byte_offset == 0 && tensor.strides.is_null()
+        );
+        let bytes = (*tensor.shape * count) as usize * usize::from(tensor.dtype.bits) / 8;
+        tensor.data.cast::<u8>().write_bytes(0x10, bytes);
+        i32::from((*user.cast::<Callbacks>()).stops())
+    }
+}

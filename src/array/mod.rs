@@ -11,3 +11,4 @@ pub(crate) mod value;
 pub use access::{Array, ArrayMut};
 pub use dtype::{DType, Element};
 pub use layout::Layout;
+pub(crate) use layout::contiguous;

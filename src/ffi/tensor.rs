@@ -72,12 +72,16 @@ pub struct isoc_tensor {
 
 impl isoc_tensor {
     /// A contiguous array in host memory.
-    pub(super) fn contiguous(data: *mut c_void, dtype: DType, shape: &[i64; 3]) -> Self {
-        let code = if dtype.is_integer() { ISOC_DTYPE_UINT } else { ISOC_DTYPE_FLOAT };
+    pub(super) fn contiguous(data: *mut c_void, dtype: DType, shape: &[i64]) -> Self {
+        let code = match dtype {
+            DType::C64 | DType::C128 => ISOC_DTYPE_COMPLEX,
+            _ if dtype.is_integer() => ISOC_DTYPE_UINT,
+            _ => ISOC_DTYPE_FLOAT,
+        };
         Self {
             data,
             device: isoc_device { device_type: ISOC_DEVICE_HOST, device_id: 0 },
-            ndim: 3,
+            ndim: shape.len() as i32,
             dtype: isoc_dtype { code, bits: 8 * dtype.size() as u8, lanes: 1 },
             shape: shape.as_ptr(),
             strides: std::ptr::null(),

@@ -6,10 +6,11 @@
 //! volumetric fast spin-echo imaging", Magn. Reson. Med. 77, 2017; M. Mani et al., "Fast iterative algorithm for the reconstruction of
 //! multishot non-Cartesian diffusion data", Magn. Reson. Med. 74, 2015.
 
-use crate::cpu::buffer::Buffer;
+use crate::cpu::buffer::{Buffer, copied};
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
+use std::ops::Range;
 
 /// Maximum number of images.
 pub(super) const MAX_IMAGES: usize = 64;
@@ -50,6 +51,11 @@ impl Basis {
             fail!(OutOfRange, "column {k} of basis is 0 at every sample: no sample sees that image");
         }
         Ok(Self { images, values, rows: own })
+    }
+
+    /// Of a part of the samples.
+    pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
+        Ok(Self { images: self.images, values: copied(&self.values)?, rows: copied(&self.rows[range.clone()])? })
     }
 
     pub(super) fn images(&self) -> usize {

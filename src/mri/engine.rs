@@ -9,7 +9,7 @@ use super::transform::{Effects, Fourier, Progress};
 use super::variation::Raise;
 use super::wavelets::Wavelets;
 use crate::array::{Array, ArrayMut};
-use crate::context::{Context, Job, NanPolicy};
+use crate::context::{Context, Desk, Job, NanPolicy};
 use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::solve::{Momentum, Stop, Vectors};
@@ -114,6 +114,8 @@ pub(super) struct Solve {
     pub(super) frames: usize,
     /// Numbers that are kept besides: samples and images of a series whose frame is solved.
     pub(super) besides: u64,
+    /// Samples of all coils are in memory; else they come and go.
+    pub(super) holds_samples: bool,
 }
 
 impl Solve {
@@ -195,6 +197,16 @@ pub(super) trait Engine: Sized + Send {
     /// The same with progress and cancel.
     fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
         context.run_on(Self::WAITS, |job| self.within(context, |e| work(e, job)))
+    }
+
+    /// The same for work that asks the calling thread for something.
+    fn run_serving<R: Send, Q: Send>(
+        &mut self,
+        context: &Context,
+        serve: impl FnMut(Q),
+        work: impl FnOnce(&mut Self, &Job, &Desk<R, Q>) -> Result<R> + Send,
+    ) -> Result<R> {
+        context.run_serving(Self::WAITS, serve, |job, desk| self.within(context, |e| work(e, job, desk)))
     }
 
     /// Maximum number of bytes that a solution takes, where the engine keeps its vectors.

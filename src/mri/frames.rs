@@ -61,6 +61,11 @@ impl Frames {
         &self.ranges
     }
 
+    /// A frame's samples.
+    pub(super) fn range(&self, frame: usize) -> &Range<usize> {
+        &self.ranges[frame]
+    }
+
     /// The frame with the most samples.
     pub(super) fn longest(&self) -> usize {
         (0..self.count()).max_by_key(|f| self.ranges[*f].len()).unwrap_or_default()
@@ -79,12 +84,19 @@ impl Frames {
         self.weights.as_deref()
     }
 
+    /// Parts of a scan's samples, so many each and the rest in the last.
+    pub(super) fn parts(of: usize, samples: usize) -> Result<Self> {
+        let ranges = collected((0..samples).step_by(of).map(|first| first..samples.min(first + of)))?;
+        Ok(Self { ranges, weights: None })
+    }
+
     /// A frame's settings: what belongs to all is kept besides.
     pub(super) fn beside<E: Engine>(&self, engine: &E, solve: &Solve) -> Solve {
         let scan = engine.scan();
         let images = self.count() as u64 * (scan.problems() * scan.unknowns()) as u64;
         let starts = if solve.warm_start { images } else { 0 };
-        Solve { besides: images + starts + (scan.coils * scan.samples()) as u64, ..*solve }
+        let all = if solve.holds_samples { (scan.coils * scan.samples()) as u64 } else { 0 };
+        Solve { besides: solve.besides + images + starts + all, holds_samples: true, ..*solve }
     }
 
     /// What an engine knows of a frame's samples.
@@ -100,7 +112,11 @@ impl Frames {
             Some(field) => Some(Arc::new(field.part(range)?)),
             None => None,
         };
-        let effects = Effects { field, ..scan.effects.clone() };
+        let basis = match &scan.effects.basis {
+            Some(basis) => Some(Arc::new(basis.part(range)?)),
+            None => None,
+        };
+        let effects = Effects { field, basis, ..scan.effects.clone() };
         engine.side(trajectory, weights, effects)
     }
 
@@ -118,12 +134,12 @@ impl Frames {
     pub(super) fn each<E: Engine>(
         &self,
         engine: &mut E,
-        mut work: impl FnMut(&mut E, usize, &Range<usize>, &mut E::Side) -> Result<()>,
+        mut work: impl FnMut(&mut E, usize, &mut E::Side) -> Result<()>,
         mut after: impl FnMut(E::Side),
     ) -> Result<()> {
-        for (frame, range) in self.ranges.iter().enumerate() {
+        for frame in 0..self.count() {
             let mut side = self.side(engine, frame)?;
-            work(engine, frame, range, &mut side)?;
+            work(engine, frame, &mut side)?;
             after(side);
         }
         Ok(())

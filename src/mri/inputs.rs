@@ -335,6 +335,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         purpose: Purpose::Transform,
         frames: 1,
         besides: 0,
+        holds_samples: true,
     };
     engine.run(context, |e, job| {
         e.check_memory(context, fourier, &pairs)?;

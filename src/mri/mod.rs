@@ -6,6 +6,7 @@
 //! "Accelerating advanced MRI reconstruction on GPUs", J. Parallel Distrib. Comput. 68, 2008.
 
 mod basis;
+mod call;
 pub mod coils;
 mod convolutions;
 mod cpu;
@@ -27,6 +28,7 @@ mod segments;
 mod solver;
 mod sparse;
 mod stack;
+mod stream;
 mod studies;
 mod trajectory;
 mod transform;
@@ -37,6 +39,7 @@ pub use density::Density;
 pub use frames::MAX_FRAMES;
 pub use penalty::{Algorithm, Penalty};
 pub use plan::{Geometry, Info, MAX_SIDE, Mri, Normal, Options, Precision};
+pub use stream::Portion;
 pub use trajectory::{Trajectory, Unit};
 pub use transform::Method;
 pub use wavelets::Wavelet;

@@ -1,30 +1,21 @@
 //! What a plan computes: transforms, the normal operator, reconstruction, Q.
 
-use super::convolutions::{fitting, tell_of_pairs};
+use super::call::{Call, Encode, read_start};
+use super::convolutions::fitting;
 use super::doubts::are_real;
-use super::engine::{Engine, Purpose, Solve, Vector};
+use super::engine::{Engine, Purpose, Solve};
 use super::frames::{Frames, frame_images, gather, put_images, scatter, with_side};
-use super::normal::{Scratch, normal};
 use super::penalty::{Penalty, Solver};
 use super::plan::{Mri, Plan, each};
-use super::solver::{self, Solution};
-use super::transform::Fourier;
+use super::solver::Solution;
 use crate::array::{Array, ArrayMut, DType, Layout};
-use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
-use crate::cpu::buffer::{collected, reserved};
-use crate::error::{Result, Status, fail};
+use crate::context::{LogLevel, Stage};
+use crate::cpu::buffer::collected;
+use crate::error::{Result, fail};
 use crate::nufft::toeplitz::doubled;
 use crate::solve::Vectors;
 use crate::solve::fista::Progress;
 use rustfft::num_complex::Complex;
-
-/// What [`Mri::encode`] computes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Encode {
-    Forward,
-    Adjoint,
-    Gridding,
-}
 
 impl Mri {
     /// An error unless an array has this shape, and numbers where the plan computes.
@@ -32,7 +23,7 @@ impl Mri {
         array.check(name, shape, DType::NUMBERS, self.gpus())
     }
 
-    fn check_images(&self, array: &Layout<4>) -> Result<()> {
+    pub(super) fn check_images(&self, array: &Layout<4>) -> Result<()> {
         let [nz, ny, nx] = self.geometry()?.grid;
         self.check(array, "image", [self.images()?, nz, ny, nx])
     }
@@ -88,6 +79,16 @@ impl Mri {
         Ok(of_frames || each!(engine, e => e.scan().weights.is_some()))
     }
 
+    /// Warns of gridding without density weights.
+    pub(super) fn doubt_weights(&self) -> Result<()> {
+        if !self.has_weights()? {
+            self.context.log(LogLevel::Warning, || {
+                "gridding without density weights: every sample counts as much as every other, so that the image is blurred where samples crowd, and not in its own scale; isoc_mri_compute_weights or isoc_mri_set_weights come first".to_owned()
+            });
+        }
+        Ok(())
+    }
+
     fn doubt_samples(&self, samples: &Array<2>) {
         if self.context.logs() && self.context.install(|| are_real(samples)) {
             self.context.log(LogLevel::Warning, || {
@@ -97,7 +98,7 @@ impl Mri {
     }
 
     /// Tells of a penalty that was chosen, and has no weight.
-    fn tell_of_penalty(&self, solve: &Solve) {
+    pub(super) fn tell_of_penalty(&self, solve: &Solve) {
         let name = solve.penalty.word();
         if solve.lambda == 0.0 && solve.penalty != Penalty::Identity {
             self.context
@@ -112,10 +113,8 @@ impl Mri {
         mut to: ArrayMut<M>,
         what: Encode,
     ) -> Result<()> {
-        if what == Encode::Gridding && !self.has_weights()? {
-            self.context.log(LogLevel::Warning, || {
-                "gridding without density weights: every sample counts as much as every other, so that the image is blurred where samples crowd, and not in its own scale; isoc_mri_compute_weights or isoc_mri_set_weights come first".to_owned()
-            });
+        if what == Encode::Gridding {
+            self.doubt_weights()?;
         }
         let transform =
             Solve { toeplitz: false, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
@@ -135,7 +134,8 @@ impl Mri {
                     let solve = frames.beside(e, &transform);
                     let (source, count) = (e.read(&from, name, policy)?, frames.count());
                     let mut out = e.vectors().zeros(to.layout().count())?;
-                    frames.each(e, |e, frame, range, side| {
+                    frames.each(e, |e, frame, side| {
+                        let range = frames.range(frame);
                         let part = match what {
                             Encode::Forward => frame_images(e, &source, frame)?,
                             Encode::Adjoint | Encode::Gridding => gather(e, &source, range)?,
@@ -189,7 +189,7 @@ impl Mri {
                     let solve = frames.beside(e, &solve);
                     let (source, count) = (e.read(&images, "image", policy)?, frames.count());
                     let mut result = e.vectors().uninitialised(out.layout().count())?;
-                    frames.each(e, |e, frame, _, side| {
+                    frames.each(e, |e, frame, side| {
                         let part = frame_images(e, &source, frame)?;
                         let made = with_side(e, side, |e| {
                             let solve = fitting(e, &context, &fourier, &solve)?;
@@ -235,14 +235,16 @@ impl Mri {
                 Some(frames) if solve.takes_frames_together() => {
                     let solve = call.fit_frames(e, frames, &solve)?;
                     let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
-                    call.reconstruct_frames(e, frames, data, start.as_ref(), &solve, &mut solutions)?
+                    let frames = &*frames;
+                    let part = move |e: &mut _, frame| gather(e, &data, frames.range(frame));
+                    call.reconstruct_frames(e, frames, part, start.as_ref(), &solve, &mut solutions)?
                 }
                 Some(frames) => {
                     let solve = frames.beside(e, &solve);
                     let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
                     let (count, mut result) = (frames.count(), e.vectors().uninitialised(images.layout().count())?);
-                    frames.each(e, |e, frame, range, side| {
-                        let part = gather(e, &data, range)?;
+                    frames.each(e, |e, frame, side| {
+                        let part = gather(e, &data, frames.range(frame))?;
                         let start = match &start {
                             Some(start) => Some(frame_images(e, start, frame)?),
                             None => None,
@@ -266,7 +268,7 @@ impl Mri {
     }
 
     /// Keeps how solutions went, and warns of a penalty that left nothing.
-    fn keep(&mut self, solutions: Vec<Solution>, lambda: f64) {
+    pub(super) fn keep(&mut self, solutions: Vec<Solution>, lambda: f64) {
         let limit = solutions.iter().filter_map(|(_, limit)| *limit).fold(0.0, f64::max);
         if limit > 0.0 && lambda >= limit {
             self.context.log(LogLevel::Warning, || {
@@ -332,190 +334,5 @@ impl Mri {
         let values = self.fetch(&from, ("q", self.q_grid()?), context.nan_policy())?;
         let q = collected(values.iter().map(|v| v.re))?;
         each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
-    }
-}
-
-/// Images to begin with.
-fn read_start<E: Engine>(engine: &mut E, images: &Array<4>, policy: NanPolicy) -> Result<Vector<E>> {
-    engine.read(images, "image", policy)
-}
-
-/// What a call has all along.
-struct Call<'a> {
-    context: &'a Context,
-    fourier: &'a Fourier,
-    job: &'a Job,
-}
-
-/// Of one scan, or of one frame; `share`: its part of the whole job.
-impl Call<'_> {
-    fn check<E: Engine>(&self, e: &mut E, solve: &Solve) -> Result<()> {
-        e.check_memory(self.context, self.fourier, solve)
-    }
-
-    fn encode<E: Engine>(&self, e: &mut E, mut source: Vector<E>, what: Encode, share: f64) -> Result<Vector<E>> {
-        e.prepare(self.fourier)?;
-        let (images, samples) = (e.scan().problems() * e.scan().unknowns(), e.scan().coils * e.scan().samples());
-        let mut out = e.vectors().uninitialised(if what == Encode::Forward { samples } else { images })?;
-        let mut progress = portion(self.job, share);
-        self.job.enter(if what == Encode::Forward { Stage::Forward } else { Stage::Adjoint });
-        if what == Encode::Gridding {
-            e.weigh(&mut source)?;
-        }
-        match what {
-            Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
-            Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
-        }
-        Ok(out)
-    }
-
-    fn normal<E: Engine>(&self, e: &mut E, source: &Vector<E>, solve: &Solve, share: f64) -> Result<Vector<E>> {
-        let job = self.job;
-        if solve.toeplitz {
-            e.prepare_q(self.fourier, job)?
-        } else {
-            e.prepare(self.fourier)?
-        }
-        job.enter(Stage::Normal);
-        let (unknowns, count) = (e.scan().unknowns(), e.scan().problems());
-        let mut result = e.vectors().uninitialised(count * unknowns)?;
-        let mut scratch = Scratch::new(e, solve, None)?;
-        if count == 1 {
-            normal(e, source, &mut result, &mut scratch, solve, job)?;
-            return Ok(result);
-        }
-        let (mut image, mut product) = (e.vectors().uninitialised(unknowns)?, e.vectors().uninitialised(unknowns)?);
-        for k in 0..count {
-            e.vectors().copy((source, k * unknowns), (&mut image, 0), unknowns)?;
-            normal(e, &image, &mut product, &mut scratch, solve, job)?;
-            e.vectors().copy((&product, 0), (&mut result, k * unknowns), unknowns)?;
-            job.advance(share / count as f64);
-        }
-        Ok(result)
-    }
-
-    fn reconstruct<E: Engine>(
-        &self,
-        e: &mut E,
-        mut data: Vector<E>,
-        start: Option<&Vector<E>>,
-        solve: &Solve,
-        (solutions, share): (&mut Vec<Solution>, f64),
-    ) -> Result<Vector<E>> {
-        let job = self.job;
-        e.prepare(self.fourier)?;
-        if solve.toeplitz {
-            e.prepare_q(self.fourier, job)?;
-        }
-        let (unknowns, count) = (e.scan().unknowns(), e.scan().problems());
-        job.enter(Stage::Adjoint);
-        let squares = match solve.solver {
-            Solver::ConjugateGradient => vec![0.0; count],
-            _ => solver::data_squares(e, &data)?,
-        };
-        e.weigh(&mut data)?;
-        // Right-hand sides first; a solution takes the place of its own.
-        let mut result = e.vectors().uninitialised(count * unknowns)?;
-        e.adjoint(&data, &mut result, &mut |_| job.check())?;
-        drop(data);
-        let mut right = e.vectors().uninitialised(unknowns)?;
-        for (k, square) in squares.into_iter().enumerate() {
-            let mut image = e.vectors().zeros(unknowns)?;
-            if let Some(start) = start {
-                e.vectors().copy((start, k * unknowns), (&mut image, 0), unknowns)?;
-            }
-            e.vectors().copy((&result, k * unknowns), (&mut right, 0), unknowns)?;
-            solutions.push(solver::solve(e, &mut right, &mut image, square, solve, None, (job, share / count as f64))?);
-            e.vectors().copy((&image, 0), (&mut result, k * unknowns), unknowns)?;
-        }
-        Ok(result)
-    }
-}
-
-/// Of all frames together.
-impl Call<'_> {
-    /// Settings for all frames at once, for which there is memory; see [`fitting`].
-    fn fit_frames<E: Engine>(&self, e: &mut E, frames: &Frames, solve: &Solve) -> Result<Solve> {
-        let Self { context, fourier, .. } = self;
-        let together = frames.together(e, fourier, solve)?;
-        let mut side = frames.side(e, frames.longest())?;
-        let fitted = with_side(e, &mut side, |e| fitting(e, context, fourier, &Solve { or_pairs: false, ..together }));
-        match fitted {
-            Err(error) if solve.or_pairs && error.status == Status::MemoryCap => {
-                tell_of_pairs(context, &error);
-                self.fit_frames(e, frames, &Solve { toeplitz: false, or_pairs: false, ..*solve })
-            }
-            fitted => fitted,
-        }
-    }
-
-    fn reconstruct_frames<E: Engine>(
-        &self,
-        e: &mut E,
-        frames: &Frames,
-        data: Vector<E>,
-        start: Option<&Vector<E>>,
-        solve: &Solve,
-        solutions: &mut Vec<Solution>,
-    ) -> Result<Vector<E>> {
-        let job = self.job;
-        let (unknowns, problems, count) = (e.scan().unknowns(), e.scan().problems(), frames.count());
-        // Right-hand sides `[frame][problem]` first; a solution takes the place of its own.
-        let mut result = e.vectors().uninitialised(count * problems * unknowns)?;
-        let (mut squares, mut sides) = (vec![0.0; problems], reserved(count)?);
-        frames.each(
-            e,
-            |e, frame, range, side| {
-                let mut part = gather(e, &data, range)?;
-                let made = with_side(e, side, |e| {
-                    e.prepare(self.fourier)?;
-                    job.enter(Stage::Adjoint);
-                    let of_frame = solver::data_squares(e, &part)?;
-                    squares.iter_mut().zip(of_frame).for_each(|(sum, square)| *sum += square);
-                    e.weigh(&mut part)?;
-                    let mut made = e.vectors().uninitialised(problems * unknowns)?;
-                    e.adjoint(&part, &mut made, &mut |_| job.check())?;
-                    if solve.toeplitz {
-                        e.drop_transform();
-                        e.prepare_q(self.fourier, job)?;
-                    }
-                    Ok(made)
-                })?;
-                put_images(e, &made, frame, &mut result)
-            },
-            |side| sides.push(side),
-        )?;
-        drop(data);
-        let (mut right, mut image) =
-            (e.vectors().uninitialised(count * unknowns)?, e.vectors().zeros(count * unknowns)?);
-        for (problem, square) in squares.into_iter().enumerate() {
-            let place = |frame: usize| (frame * problems + problem) * unknowns;
-            for frame in 0..count {
-                e.vectors().copy((&result, place(frame)), (&mut right, frame * unknowns), unknowns)?;
-                if let Some(start) = start {
-                    e.vectors().copy((start, place(frame)), (&mut image, frame * unknowns), unknowns)?;
-                }
-            }
-            let part = (job, 1.0 / problems as f64);
-            solutions.push(solver::solve(e, &mut right, &mut image, square, solve, Some(&mut sides), part)?);
-            for frame in 0..count {
-                e.vectors().copy((&image, frame * unknowns), (&mut result, place(frame)), unknowns)?;
-            }
-            image = e.vectors().zeros(count * unknowns)?;
-        }
-        Ok(result)
-    }
-}
-
-/// Progress over a part of a job.
-fn portion(job: &Job, share: f64) -> impl FnMut(f64) -> Result<()> + Send {
-    let mut at = 0.0;
-    move |part| {
-        // Reports of several threads may overtake each other.
-        if part > at {
-            job.advance(share * (part - at));
-            at = part;
-        }
-        job.check()
     }
 }

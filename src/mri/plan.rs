@@ -382,8 +382,19 @@ impl Mri {
         let stop = Stop { iterations, tolerance: residual };
         let many = effects.field.is_some() || effects.basis.is_some() || plan.frames.is_some();
         let or_pairs = normal == Normal::Auto && many;
-        let (purpose, frames, besides) = (Purpose::Solution, 1, 0);
-        Ok(Solve { stop, lambda, penalty, solver, toeplitz, or_pairs, warm_start, purpose, frames, besides })
+        Ok(Solve {
+            stop,
+            lambda,
+            penalty,
+            solver,
+            toeplitz,
+            or_pairs,
+            warm_start,
+            purpose: Purpose::Solution,
+            frames: 1,
+            besides: 0,
+            holds_samples: true,
+        })
     }
 
     /// What solves the problem that the options make. Without weight no penalty has an effect.

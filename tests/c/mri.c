@@ -186,6 +186,38 @@ static void arrays(void) {
     BAD("image: NaN", image[2 * (PIXELS + 3 * N + 1)] = NAN, isoc_mri_forward(mri, &i, &s), NOT_FINITE_DATA, "image[1, 0, 3, 1]");
 }
 
+/* Reads samples; a user's number other than 0 is what it returns. */
+static int32_t read_part(void *user, int64_t first, int64_t count, const isoc_tensor *to) {
+    for (int64_t coil = 0; coil < COILS; coil++)
+        memcpy((float *)to->data + 2 * coil * count, samples + 2 * (coil * SAMPLES + first), 2 * sizeof(float) * (size_t)count);
+    return user ? *(int32_t *)user : 0;
+}
+
+static int32_t read_busy(void *user, int64_t first, int64_t count, const isoc_tensor *to) {
+    isoc_tensor from = samples_tensor(), image_to = images(user);
+    (void)first, (void)count, (void)to;
+    return isoc_mri_adjoint(mri, &from, &image_to) == ISOC_STATUS_BUSY ? 3 : 0;
+}
+
+static void parts(void) {
+    static int32_t seven = 7;
+    BAD("stream: no reader", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_C64, 0, NULL, NULL, &v), NULL_POINTER, "read is NULL");
+    BAD("stream: no image", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_C64, 0, read_part, NULL, NULL), NULL_POINTER, "image is NULL");
+    BAD("stream: real samples", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_F32, 0, read_part, NULL, &v), TENSOR_DTYPE, "samples.dtype", "C64");
+    BAD("stream: fewer than none", (void)0, isoc_mri_gridding_stream(mri, ISOC_C64, -1, read_part, NULL, &v), OUT_OF_RANGE, "at_once is -1");
+    BAD("stream: a reader that stops", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_C64, 25, read_part, &seven, &v), CALLBACK,
+        "read returned 7 for samples 0 to 25");
+    BAD("stream: a reader that uses the plan", (void)0, isoc_mri_gridding_stream(mri, ISOC_C64, 25, read_busy, maps, &v), CALLBACK, "read returned 3");
+    BAD("stream: NaN", samples[2 * (SAMPLES + 30)] = NAN, isoc_mri_reconstruct_stream(mri, ISOC_C64, 25, read_part, NULL, &v), NOT_FINITE_DATA,
+        "from sample 25 on, samples[1, 5] is NaN");
+    BAD("stream: frames are read whole", check_ok("windows", isoc_mri_set_windows(mri, 30, 10)),
+        isoc_mri_reconstruct_stream(mri, ISOC_C64, 29, read_part, NULL, &v), TENSOR_SHAPE, "image.shape[0] is 2");
+    static float several[4 * 2 * COILS * PIXELS];
+    static const int64_t eight[] = { 8, N, N };
+    BAD("stream: frames are read whole", (check_ok("windows", isoc_mri_set_windows(mri, 30, 10)), v = tensor(several, 3, eight, ISOC_DTYPE_COMPLEX, 64)),
+        isoc_mri_reconstruct_stream(mri, ISOC_C64, 29, read_part, NULL, &v), OUT_OF_RANGE, "at_once is 29", "the longest has 30");
+}
+
 static void extras(void) {
     isoc_tensor w = tensor(weights, 1, by_sample, ISOC_DTYPE_FLOAT, 32), t = tensor(times, 1, by_sample, ISOC_DTYPE_FLOAT, 32);
     isoc_tensor f = tensor(hertz, 2, plane, ISOC_DTYPE_FLOAT, 32), c = images(maps);
@@ -350,6 +382,7 @@ int main(void) {
     geometries();
     all_options();
     arrays();
+    parts();
     extras();
     matrices();
     contexts();

@@ -747,6 +747,24 @@ void mri(const iso::context &context) {
     const iso::mri::quality quality = plan.compare(view(found), view(truth));
     expect("mri: reconstruct finds the phantom", quality.percent_error < 25 && quality.psnr > 20,
            std::to_string(quality.percent_error));
+    std::vector<complex> streamed(side * side);
+    int64_t asked = 0;
+    const auto read = [&](const iso::shots<complex> &part) {
+        expect("mri: parts in order", part.first == asked && part.coils == 1 && part.coil(0) == part.begin());
+        std::copy_n(measured.begin() + part.first, part.count, part.begin());
+        asked += part.count;
+        return iso::next::proceed;
+    };
+    plan.reconstruct_stream<complex>(read, view(streamed), 10 * readout);
+    expect("mri: a stream reads all", asked == samples);
+    double apart = 0;
+    for (std::size_t k = 0; k < found.size(); k++) apart = std::max(apart, double{ std::abs(found[k] - streamed[k]) });
+    expect("mri: a stream finds the same", apart < 1e-2, std::to_string(apart));
+    asked = 0;
+    plan.gridding_stream<complex>(read, view(streamed));
+    expect_error("mri: a reader stops a stream", ISOC_STATUS_CALLBACK, "read", [&] {
+        plan.reconstruct_stream<complex>([](const iso::shots<complex> &) { return iso::next::stop; }, view(streamed));
+    });
     std::vector<double> residuals(40);
     const int64_t passes = plan.history(0, residuals);
     expect("mri: history falls", passes > 2 && passes <= 13 && residuals[static_cast<std::size_t>(passes - 1)] < residuals[0]);

@@ -10,6 +10,7 @@ mod scan;
 mod series;
 mod sparse;
 mod stack;
+mod stream;
 mod suite;
 mod warnings;
 

@@ -182,6 +182,8 @@ function missing_and_extra_arguments()
         'MRI.gridding', {'samples'}, 1
         'MRI.normal', {'image'}, 1
         'MRI.reconstruct', {'samples'}, 2
+        'MRI.reconstructStream', {'read'}, 4
+        'MRI.griddingStream', {'read'}, 3
         'MRI.history', {}, 1
         'MRI.objective', {}, 1
         'MRI.computeQ', {}, 0

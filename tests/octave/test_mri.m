@@ -117,7 +117,16 @@ function series()
     check_error('frame beyond', 'mri:outOfRange', {'frame 1 has 31 samples from 11 on'}, @() mri.setFrames(11, 31));
     mri.setWindows(20, 10);
     check_true('windows', isequal(size(mri.reconstruct(expected)), [n 3]));
+    part = @(first, count) expected(first:first + count - 1);
+    check_near('windows by a stream', mri.reconstructStream(part, 0, 'double'), mri.reconstruct(expected), 1e-9);
     mri.setFrames();
+    whole = mri.reconstruct(expected);
+    check_near('a stream', mri.reconstructStream(part, 7, 'double'), whole, 1e-6);
+    check_near('a stream in single', mri.griddingStream(@(first, count) single(part(first, count)), 7), mri.gridding(expected), 1e-5);
+    mri.setOptions('Iterations', 1);
+    check_near('a stream goes on', mri.reconstructStream(part, 7, 'double', whole), whole, 1e-4);
+    check_error('too few samples', 'mri:arrayShape', {'what the reading function returned'}, @() mri.reconstructStream(@(first, count) ones(count - 1, 1), 7));
+    check_error('a reader that fails', 'isocenter:some:thing', {'gone'}, @() mri.reconstructStream(@(first, count) error('isocenter:some:thing', 'gone'), 7));
     check_near('one scan again', mri.forward(x(:, :, 1)), E * image(:, 1), 1e-8);
 end
 

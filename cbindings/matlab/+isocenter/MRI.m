@@ -22,6 +22,7 @@ classdef MRI < handle
 %   forward, adjoint     image -> samples and back, exact transposes of each other
 %   gridding             samples -> image, weighted by density: the quick reconstruction
 %   reconstruct, history, objective   samples -> image by iterations, and how they went
+%   reconstructStream, griddingStream     the same of samples that do not fit memory
 %   normal               the system that reconstruct solves, for solvers of your own
 %   computeQ, exportQ, importQ            Q of the trajectory, made once for all its scans
 %   info, memory         what the plan decided, and what it needs
@@ -218,6 +219,21 @@ classdef MRI < handle
             %   IMAGE = mri.reconstruct(SAMPLES, INITIAL)   begins with an image, instead of zeros
             %   IMAGE is of the class of SAMPLES, or of that of INITIAL, which may be another.
             image = isocenter_mex('mri.reconstruct', self.id, varargin{:});
+        end
+
+        function image = reconstructStream(self, varargin)
+            % RECONSTRUCTSTREAM  The same as reconstruct of samples that do not fit memory: READ brings those of some shots at a time.
+            %   IMAGE = mri.reconstructStream(READ), mri.reconstructStream(READ, ATONCE), (READ, ATONCE, CLASS) or (READ, ATONCE, CLASS, INITIAL)
+            %   SAMPLES = READ(FIRST, COUNT)   returns samples FIRST to FIRST + COUNT - 1 of the trajectory, COUNT x coils, complex
+            %   ATONCE is the number of samples that it is asked for at a time, of a readout or several; 0: 2^26 values, or an eighth of the
+            %   memory cap. With frames it is asked for those of each frame. CLASS is that of the samples: 'single' (the default) or 'double'.
+            image = isocenter_mex('mri.reconstruct_stream', self.id, varargin{:});
+        end
+
+        function image = griddingStream(self, varargin)
+            % GRIDDINGSTREAM  The same as gridding of samples that READ brings, as for reconstructStream.
+            %   IMAGE = mri.griddingStream(READ), mri.griddingStream(READ, ATONCE) or mri.griddingStream(READ, ATONCE, CLASS)
+            image = isocenter_mex('mri.gridding_stream', self.id, varargin{:});
         end
 
         function residuals = history(self, varargin)

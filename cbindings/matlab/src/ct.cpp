@@ -740,26 +740,11 @@ struct stream {
     mxArray *read, *write;
 };
 
-static std::vector<mxArray *> slices(int64_t first, int64_t count) {
-    return { number(static_cast<double>(first + 1)), number(static_cast<double>(count)) };
-}
-
-template <class F> static int32_t guarded(F body) {
-    try {
-        return body();
-    } catch (const failure &f) {
-        keep_failure(f);
-    } catch (...) {
-        keep_failure({ "outOfMemory", "no memory for a slab" });
-    }
-    return 1;
-}
-
 static int32_t read_slab(void *user, int64_t first, int64_t count, const isoc_tensor *to) {
     const auto *s = static_cast<const stream *>(user);
     return guarded([&] {
         mxArray *got = nullptr;
-        if (!call_function(s->read, slices(first, count), &got)) return 1;
+        if (!call_function(s->read, part_of(first, count), &got)) return 1;
         if (!got) fail("callback", "the reading function returned nothing");
         const shape size = projections_of(s->c->plan->ct_size, count);
         const array in(got, "what the reading function returned", s->type, size);
@@ -776,15 +761,9 @@ static int32_t write_slab(void *user, int64_t first, int64_t count, const isoc_t
         array out(stored_as(s->c->plan->ct_output).type, size);
         memcpy(out.tensor()->data, from->data, static_cast<size_t>(size.elements()) * from->dtype.bits / 8);
         std::vector<mxArray *> in{ out.finish() };
-        for (mxArray *value : slices(first, count)) in.push_back(value);
+        for (mxArray *value : part_of(first, count)) in.push_back(value);
         return call_function(s->write, in, nullptr) ? 0 : 1;
     });
-}
-
-static mxArray *function(const call &c, int at, const char *name) {
-    const mxArray *value = c.argument(at, name);
-    if (mxGetClassID(value) != mxFUNCTION_CLASS) fail("invalidArgument", "%s must be a function handle, not of class %s", name, mxGetClassName(value));
-    return const_cast<mxArray *>(value);
 }
 
 static void reconstruct_stream(call &c) {
@@ -792,7 +771,7 @@ static void reconstruct_stream(call &c) {
     static const char *const names[] = { "single", "uint16", "uint8", nullptr };
     static const unsigned types[] = { is_single, is_uint16, is_uint8 };
     static const isoc_dtype dtypes[] = { ISOC_F32, ISOC_U16, ISOC_U8 };
-    stream s{ &c, 0, function(c, 0, "read"), function(c, 1, "write") };
+    stream s{ &c, 0, function_of(c.argument(0, "read"), "read"), function_of(c.argument(1, "write"), "write") };
     const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
     s.type = types[k];
     begin_with(c, ISOC_CT_START_UNIFORM);

@@ -78,6 +78,21 @@ void report_log(void *r, int32_t level, const char *message);
 bool call_function(mxArray *function, const std::vector<mxArray *> &inputs, mxArray **out);
 // Keeps an error of our own in the same way.
 void keep_failure(const failure &f);
+// The body of a callback of the library: 0, or 1 after an error, which is kept.
+template <class F> int32_t guarded(F body) {
+    try {
+        return body();
+    } catch (const failure &f) {
+        keep_failure(f);
+    } catch (...) {
+        keep_failure({ "outOfMemory", "no memory for a part of a stream" });
+    }
+    return 1;
+}
+// A function handle, or an error.
+mxArray *function_of(const mxArray *value, const char *name);
+// What a part's function is called with: its first element, from 1, and their number.
+std::vector<mxArray *> part_of(int64_t first, int64_t count);
 // Brackets a call from MATLAB; `finish` raises what a function raised within, and shows warnings.
 void report_begin(const call &c);
 bool report_interrupted(); // Ctrl-C stopped the call

@@ -406,6 +406,64 @@ static void reconstruct(call &c) {
     c.result(0, out.finish());
 }
 
+// What the callback of a streamed reconstruction needs.
+struct shots_of {
+    const call *c;
+    unsigned type;
+    mxArray *read;
+};
+
+static int32_t read_shots(void *user, int64_t first, int64_t count, const isoc_tensor *to) {
+    const auto *s = static_cast<const shots_of *>(user);
+    return guarded([&] {
+        mxArray *got = nullptr;
+        if (!call_function(s->read, part_of(first, count), &got)) return 1;
+        if (!got) fail("callback", "the reading function returned nothing");
+        const int64_t coils = s->c->plan->mri_size.coils;
+        const shape size = counting_coils({ { count, coils }, coils > 1 ? "samples x coils" : "samples" }, { count });
+        const array in(got, "what the reading function returned", s->type, size);
+        memcpy(to->data, in.tensor()->data, static_cast<size_t>(count * coils) * in.tensor()->dtype.bits / 8);
+        mxDestroyArray(got);
+        return 0;
+    });
+}
+
+using stream_call = isoc_status (*)(isoc_mri *, isoc_dtype, int64_t, isoc_mri_read_fn, void *, const isoc_tensor *);
+
+static void stream(call &c, stream_call run, const mxArray *start) {
+    static const char *const names[] = { "single", "double", nullptr };
+    static const unsigned types[] = { is_single | is_complex, is_double | is_complex };
+    static const isoc_dtype dtypes[] = { ISOC_C64, ISOC_C128 };
+    mxArray *const read = function_of(c.argument(0, "read"), "read");
+    const int64_t at_once = c.optional(1) ? integer_of(c.optional(1), "atOnce") : 0;
+    const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
+    shots_of s{ &c, types[k], read };
+    isoc_mri_options options = c.plan->mri_size.options;
+    options.warm_start = start != nullptr;
+    check(isoc_mri_set_options(c.plan->mri(), &options), "invalidOptions");
+    if (!start) {
+        array out(types[k], image(c));
+        check(run(c.plan->mri(), dtypes[k], at_once, read_shots, &s, out.tensor()));
+        c.result(0, out.finish());
+        return;
+    }
+    const array initial(start, "initial", complex, image(c));
+    array_rename("image", "initial");
+    array out(initial, image(c));
+    check(run(c.plan->mri(), dtypes[k], at_once, read_shots, &s, out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void reconstruct_stream(call &c) {
+    c.takes({ "read", "atOnce", "class", "initial" });
+    stream(c, isoc_mri_reconstruct_stream, c.optional(3));
+}
+
+static void gridding_stream(call &c) {
+    c.takes({ "read", "atOnce", "class" });
+    stream(c, isoc_mri_gridding_stream, nullptr);
+}
+
 // What a call tells of image k's iterations.
 static void told(call &c, decltype(isoc_mri_history) *of) {
     c.takes({ "k" });
@@ -508,6 +566,8 @@ const std::vector<command> mri_commands{
     { "gridding", gridding },
     { "normal", normal },
     { "reconstruct", reconstruct },
+    { "reconstruct_stream", reconstruct_stream },
+    { "gridding_stream", gridding_stream },
     { "history", history },
     { "objective", objective },
     { "compute_q", compute_q },

@@ -92,6 +92,15 @@ bool call_function(mxArray *function, const std::vector<mxArray *> &inputs, mxAr
 
 void keep_failure(const failure &f) { running.failed = std::make_unique<failure>(f); }
 
+mxArray *function_of(const mxArray *value, const char *name) {
+    if (mxGetClassID(value) != mxFUNCTION_CLASS) fail("invalidArgument", "%s must be a function handle, not of class %s", name, mxGetClassName(value));
+    return const_cast<mxArray *>(value);
+}
+
+std::vector<mxArray *> part_of(int64_t first, int64_t count) {
+    return { number(static_cast<double>(first + 1)), number(static_cast<double>(count)) };
+}
+
 static void show(reporter *r, double fraction, const char *stage) {
     const bool done = fraction >= 1;
     const int percent = static_cast<int>(100 * fraction);

@@ -818,6 +818,9 @@ class isoc_mri_info(c.Structure):
                 ("lambda_limit", c.c_double)]
 
 
+isoc_mri_read_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_int64, c.c_int64, c.POINTER(isoc_tensor))
+
+
 class isoc_mri_ellipsoid(c.Structure):
     _fields_ = [("value", c.c_double), ("x", c.c_double), ("y", c.c_double), ("z", c.c_double), ("semi_x", c.c_double),
                 ("semi_y", c.c_double), ("semi_z", c.c_double), ("angle", c.c_double)]
@@ -973,6 +976,10 @@ FUNCTIONS = {
     "isoc_mri_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_mri_history": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_mri_objective": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_mri_reconstruct_stream": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, isoc_mri_read_fn, c.c_void_p,
+                                                c.POINTER(isoc_tensor)]),
+    "isoc_mri_gridding_stream": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, isoc_mri_read_fn, c.c_void_p,
+                                             c.POINTER(isoc_tensor)]),
     "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
     "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),

@@ -1,6 +1,5 @@
 """Parallel-beam CT."""
 import ctypes
-import weakref
 from collections import namedtuple
 
 import numpy
@@ -8,7 +7,7 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
-from ._tensor import CODES, numpy_view
+from ._stream import callback, element_type
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, wrong
 
@@ -957,37 +956,9 @@ class CT(Plan):
         Exception
             What a callback raises stops the call and comes out of it.
         """
-        for name, function in (("read", read), ("write", write)):
-            if not callable(function):
-                raise wrong(TypeError, f"{name} is {function!r}; it must be callable")
-        dtype = numpy.dtype(dtype)
-        if dtype.name not in ("float32", "uint16", "uint8"):
-            raise wrong(TensorDtypeError, f"dtype is {dtype.name}; it must be 'float32', 'uint16' or 'uint8'"
-                        + ': take "float32", with set_options(input="counts")' * (dtype.kind in "iu"))
-
-        def callback(function, kind, writeable):
-            def call(_user, first, _count, t):
-                state = _call.running()
-                with state.guarded():
-                    state.check()
-                    array, memory = numpy_view(t.contents)
-                    array.flags.writeable = writeable
-                    watch = weakref.ref(memory)
-                    del memory
-                    returned = function(first, array)
-                    if returned is not None:
-                        name = "read" if writeable else "write"
-                        todo = "write into the array that is given: array[...] = ..., and return None" if writeable else "it must return None"
-                        raise wrong(TypeError, f"{name} returned {type(returned).__name__}, which would be lost; {todo}")
-                    del array
-                    if watch() is not None:
-                        raise wrong(BufferError, f"{getattr(function, '__name__', 'the callback')} kept the array that it was given, "
-                                                 "which is the library's and is used again: keep a copy")
-                return state.raised is not None
-            return kind(call)
-
-        functions = callback(read, _abi.isoc_ct_read_fn, True), callback(write, _abi.isoc_ct_write_fn, False)
-        code = _abi.isoc_dtype(CODES.get(dtype.kind, 255), min(8 * dtype.itemsize, 255), 1)
+        functions = (callback("read", read, _abi.isoc_ct_read_fn, True), callback("write", write, _abi.isoc_ct_write_fn, False))
+        code = element_type(dtype, ("float32", "uint16", "uint8"),
+                            lambda given: ': take "float32", with set_options(input="counts")' * (given.kind in "iu"))
         self._run(lib.isoc_ct_reconstruct_stream, code, *functions, None)
 
     @staticmethod

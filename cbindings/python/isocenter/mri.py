@@ -6,6 +6,7 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
+from ._stream import callback, element_type
 from ._tensor import dtype_name
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, TensorShapeError, wrong
@@ -323,6 +324,52 @@ class MRI(Plan):
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
         return self._map(lib.isoc_mri_reconstruct, "samples", samples, "image", image, lambda: self.image_shape)
+
+    def reconstruct_stream(self, read, at_once=0, dtype="complex64", image=None):
+        """The same as `reconstruct` of samples that do not fit memory: `read` brings those of some shots at a time.
+
+        Parameters
+        ----------
+        read : callable
+            ``read(first, samples)`` fills samples first to first + count of the trajectory: an array of `dtype`, (coils, count). Write into
+            it, ``samples[...] = ...``, and return None. Every sample is asked for once, in order; with frames (`set_frames`,
+            `set_windows`) each frame's in turn, whole.
+        at_once : int
+            Samples to read at a time, of a readout or several; 0: 2**26 values, or an eighth of the memory cap.
+        dtype : {"complex64", "complex128"}
+            Of samples.
+        image : array, optional
+            As for `reconstruct`.
+
+        Returns
+        -------
+        image
+            That of `reconstruct` but for rounding, written once all of it is there.
+
+        Raises
+        ------
+        TypeError
+            `read` returned something, which would be lost.
+        BufferError
+            `read` kept its array, whose memory is the library's: copy what you need.
+        Exception
+            What `read` raises stops the call and comes out of it.
+        """
+        if self._warm and image is None:
+            raise wrong(TypeError, "with the option warm_start, reconstruct_stream begins with the image that it is given: pass one")
+        return self._stream(lib.isoc_mri_reconstruct_stream, read, at_once, dtype, image)
+
+    def gridding_stream(self, read, at_once=0, dtype="complex64", image=None):
+        """The same as `gridding` of samples that `read` brings, as for `reconstruct_stream`. Returns the image."""
+        return self._stream(lib.isoc_mri_gridding_stream, read, at_once, dtype, image)
+
+    def _stream(self, function, read, at_once, dtype, image):
+        code = element_type(dtype, ("complex64", "complex128"))
+        fill = callback("read", read, _abi.isoc_mri_read_fn, True)
+        if image is None:
+            image = numpy.zeros(self.image_shape, dtype)
+        self._run(function, code, integer(at_once, "at_once"), fill, None, self._out(image, "image"))
+        return image
 
     def _map(self, function, source_name, source, target_name, target, shape):
         return self._apply(function, (source_name, source), (target_name, target), shape, self._complex(source))

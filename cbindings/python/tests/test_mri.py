@@ -206,6 +206,46 @@ class Mri(unittest.TestCase):
             self.assertEqual(mri.image_shape, (6, 8))
             self.assertRaisesRegex(isocenter.NotConfiguredError, "joint is for a series", mri.reconstruct, samples)
 
+    def test_streams(self):
+        k, samples, asked = scattered(2, 60), complex_random((2, 60), "complex128"), []
+
+        def read(first, part):
+            asked.append((first, part.shape[1]))
+            part[...] = samples[:, first:first + part.shape[1]]
+
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, coils=2, precision="double") as mri:
+            mri.set_maps(complex_random((2, 6, 8), "complex128"))
+            mri.set_weights(np.linspace(1, 2, 60))
+            mri.set_options(tolerance=1e-10, lambda_=1.0)
+            found = mri.reconstruct_stream(read, 25, "complex128")
+            self.assertEqual(asked, [(0, 25), (25, 25), (50, 10)])
+            self.close_to(found, mri.reconstruct(samples), 1e-8)
+            self.assertGreater(len(mri.history()), 1)
+            self.close_to(mri.gridding_stream(read, dtype="complex128"), mri.gridding(samples), 1e-8)
+            self.assertEqual(mri.gridding_stream(lambda first, part: read(first, part), 25).dtype, np.complex64)
+            mri.set_windows(30, 15)
+            asked.clear()
+            self.close_to(mri.reconstruct_stream(read, dtype="complex128"), mri.reconstruct(samples), 1e-8)
+            self.assertEqual(asked, [(0, 30), (15, 30), (30, 30)])
+            self.assertRaisesRegex(isocenter.OutOfRangeError, "the longest has 30", mri.reconstruct_stream, read, 29)
+            mri.set_frames(None, None)
+            before = np.full((6, 8), 7 + 0j)
+
+            def fail(first, part):
+                raise KeyError("gone")
+
+            self.assertRaises(KeyError, mri.reconstruct_stream, fail, 25, "complex128", before)
+            self.assertRaisesRegex(TypeError, "read returned ndarray", mri.reconstruct_stream, lambda first, part: part * 2)
+            self.assertRaisesRegex(TypeError, "must be callable", mri.reconstruct_stream, samples)
+            self.assertRaisesRegex(isocenter.TensorDtypeError, "'complex64' or 'complex128'", mri.reconstruct_stream, read, 0, "float32")
+            self.assertRaisesRegex(isocenter.OutOfRangeError, "at_once is -1", mri.reconstruct_stream, read, -1)
+            self.assertRaises(isocenter.BusyError, mri.reconstruct_stream, lambda first, part: mri.adjoint(samples) and None)
+            self.assertTrue((before == 7).all())
+            samples[1, 30] = np.nan
+            self.assertRaisesRegex(isocenter.NotFiniteDataError, r"samples from 25 on\[1, 5\]", mri.reconstruct_stream, read, 25, "complex128")
+            mri.set_options(warm_start=True)
+            self.assertRaisesRegex(TypeError, "pass one", mri.reconstruct_stream, read)
+
     def test_normal_penalties_and_q(self):
         k, image = scattered(2, 400), complex_random((6, 8), "complex128")
         weights = np.random.default_rng(4).uniform(0.5, 1, 400)

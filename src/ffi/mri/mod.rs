@@ -11,6 +11,7 @@ mod phantom;
 mod plan;
 mod q;
 mod series;
+mod stream;
 mod tensors;
 
 pub use coils::*;
@@ -24,3 +25,4 @@ pub use phantom::*;
 pub use plan::*;
 pub use q::*;
 pub use series::*;
+pub use stream::*;

@@ -17,7 +17,7 @@ pub(super) fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<E
     })
 }
 
-fn expect_samples(mri: &Mri) -> Result<Expected<'_, 2>> {
+pub(super) fn expect_samples(mri: &Mri) -> Result<Expected<'_, 2>> {
     let shape = [mri.geometry()?.coils, mri.samples()?];
     Ok(Expected {
         name: "samples",

@@ -259,9 +259,8 @@ impl<T: Real> Engine for CpuEngine<T> {
         // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
         let vectors = solve.purpose.vectors(scan.problems(), 6 + solve.solver.more_vectors(scan.grid));
         let images = scan.problems() as u64 + vectors + if scan.mapped { 2 } else { 0 };
-        let coils = scan.coils as u64
-            + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz)
-            + solve.solver.more_coils();
+        let held = if solve.holds_samples { scan.coils as u64 } else { 0 };
+        let coils = held + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
         Ok(transforms + complex * (images * unknowns + coils * samples + solve.besides) + self.regulariser.memory())
     }
 

@@ -164,6 +164,7 @@ const SOLVE: Solve = Solve {
     purpose: Purpose::Solution,
     frames: 1,
     besides: 0,
+    holds_samples: true,
 };
 
 #[test]

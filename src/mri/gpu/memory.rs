@@ -29,8 +29,8 @@ pub(super) fn vector_bytes<T: DeviceReal>(scan: &Scan, solve: &Solve) -> u64 {
     let (unknowns, samples) = ((scan.unknowns() * solve.frames) as u64, scan.samples() as u64);
     let solver = solve.purpose.vectors(scan.problems(), 5 + solve.solver.more_vectors(scan.grid));
     let images = scan.problems() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
-    let coils =
-        scan.coils as u64 + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
+    let held = if solve.holds_samples { scan.coils as u64 } else { 0 };
+    let coils = held + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
     T::PRECISION.complex() as u64 * (images * unknowns + coils * samples + solve.besides)
 }
 

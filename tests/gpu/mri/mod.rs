@@ -21,6 +21,8 @@ mod series;
 mod sparse;
 #[path = "../../mri/stack.rs"]
 mod stack;
+#[path = "../../mri/stream.rs"]
+mod stream;
 #[path = "../../mri/suite.rs"]
 mod suite;
 
