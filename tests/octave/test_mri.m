@@ -120,13 +120,15 @@ function series()
     part = @(first, count) expected(first:first + count - 1);
     check_near('windows by a stream', mri.reconstructStream(part, 0, 'double'), mri.reconstruct(expected), 1e-9);
     mri.setFrames();
+    check_near('a stream in single', mri.griddingStream(@(first, count) single(part(first, count)), 7), mri.gridding(expected), 1e-5);
+    mri.setOptions('Lambda', 10, 'Residual', 1e-9);    % without, rounding grows in small eigenvalues
     whole = mri.reconstruct(expected);
     check_near('a stream', mri.reconstructStream(part, 7, 'double'), whole, 1e-6);
-    check_near('a stream in single', mri.griddingStream(@(first, count) single(part(first, count)), 7), mri.gridding(expected), 1e-5);
-    mri.setOptions('Iterations', 1);
-    check_near('a stream goes on', mri.reconstructStream(part, 7, 'double', whole), whole, 1e-4);
-    check_error('too few samples', 'mri:arrayShape', {'what the reading function returned'}, @() mri.reconstructStream(@(first, count) ones(count - 1, 1), 7));
-    check_error('a reader that fails', 'isocenter:some:thing', {'gone'}, @() mri.reconstructStream(@(first, count) error('isocenter:some:thing', 'gone'), 7));
+    mri.setOptions('Lambda', 10, 'Iterations', 1);
+    check_near('a stream goes on', mri.reconstructStream(part, 7, 'double', whole), whole, 1e-6);
+    check_error('too few samples', 'mri:arrayShape', {'what the reading function returned'}, @() mri.reconstructStream(@(first, count) single(ones(count - 1, 1)), 7));
+    check_error('a reader that fails', 'some:thing', {'gone'}, @() mri.reconstructStream(@(first, count) error('isocenter:some:thing', 'gone'), 7));
+    mri.setOptions();
     check_near('one scan again', mri.forward(x(:, :, 1)), E * image(:, 1), 1e-8);
 end
 

@@ -1,6 +1,7 @@
 #include "gateway.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 static const char *const units[] = { "", "cycles_per_voxel", "cycles_per_field_of_view", "radians_per_voxel", nullptr };
 static const char *const precisions[] = { "single", "double", nullptr };

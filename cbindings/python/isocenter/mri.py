@@ -357,13 +357,13 @@ class MRI(Plan):
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct_stream begins with the image that it is given: pass one")
-        return self._stream(lib.isoc_mri_reconstruct_stream, read, at_once, dtype, image)
+        return self._streamed(lib.isoc_mri_reconstruct_stream, read, at_once, dtype, image)
 
     def gridding_stream(self, read, at_once=0, dtype="complex64", image=None):
         """The same as `gridding` of samples that `read` brings, as for `reconstruct_stream`. Returns the image."""
-        return self._stream(lib.isoc_mri_gridding_stream, read, at_once, dtype, image)
+        return self._streamed(lib.isoc_mri_gridding_stream, read, at_once, dtype, image)
 
-    def _stream(self, function, read, at_once, dtype, image):
+    def _streamed(self, function, read, at_once, dtype, image):
         code = element_type(dtype, ("complex64", "complex128"))
         fill = callback("read", read, _abi.isoc_mri_read_fn, True)
         if image is None:

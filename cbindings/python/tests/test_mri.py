@@ -216,7 +216,7 @@ class Mri(unittest.TestCase):
         with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=8, ny=6, coils=2, precision="double") as mri:
             mri.set_maps(complex_random((2, 6, 8), "complex128"))
             mri.set_weights(np.linspace(1, 2, 60))
-            mri.set_options(tolerance=1e-10, lambda_=1.0)
+            mri.set_options(tolerance=1e-10, lambda_=10.0, iterations=200, residual=1e-11)
             found = mri.reconstruct_stream(read, 25, "complex128")
             self.assertEqual(asked, [(0, 25), (25, 25), (50, 10)])
             self.close_to(found, mri.reconstruct(samples), 1e-8)
