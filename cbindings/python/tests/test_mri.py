@@ -242,7 +242,7 @@ class Mri(unittest.TestCase):
             self.assertRaises(isocenter.BusyError, mri.reconstruct_stream, lambda first, part: mri.adjoint(samples) and None)
             self.assertTrue((before == 7).all())
             samples[1, 30] = np.nan
-            self.assertRaisesRegex(isocenter.NotFiniteDataError, r"samples from 25 on\[1, 5\]", mri.reconstruct_stream, read, 25, "complex128")
+            self.assertRaisesRegex(isocenter.NotFiniteDataError, r"from sample 25 on, samples\[1, 5\]", mri.reconstruct_stream, read, 25, "complex128")
             mri.set_options(warm_start=True)
             self.assertRaisesRegex(TypeError, "pass one", mri.reconstruct_stream, read)
 
