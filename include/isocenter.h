@@ -711,7 +711,8 @@ typedef struct isoc_ct isoc_ct;
 
 // A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
 // each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor; the
-// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^23 or more.
+// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^23 or more, and frames of a
+// series (isoc_mri_set_frames) where frames times coils times voxels are.
 //
 // Tensors are in host memory, or in the first GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 typedef struct isoc_mri isoc_mri;
@@ -2192,7 +2193,8 @@ isoc_status isoc_mri_set_matrix(isoc_mri *mri,
 // isoc_mri_set_geometry does.
 //
 // Each frame is computed as a scan of its samples with their weights, field times and the maps of all, one after the other, in memory for
-// one beside all samples and images. isoc_mri_compute_weights then finds weights of each frame by itself, so that gridding
+// one beside all samples and images; where frames times coils times voxels are 2^23 or more, several at a time by as many GPUs as the context
+// has (but those that a penalty takes together, and those of a stream). isoc_mri_compute_weights then finds weights of each frame by itself, so that gridding
 // (isoc_mri_gridding) has the image's scale; it comes after this. isoc_mri_forward takes frames that do not overlap. There is no Q to
 // compute ahead, export or import. A basis (isoc_mri_set_basis) and frames exclude each other (ISOC_STATUS_NOT_CONFIGURED).
 isoc_status isoc_mri_set_frames(isoc_mri *mri,
@@ -2271,7 +2273,7 @@ isoc_status isoc_mri_objective(isoc_mri *mri,
                                int64_t capacity,
                                int64_t *count);
 
-// isoc_mri_reconstruct for samples that do not fit memory: `read` is asked for `at_once` of them at a time (0: for 2^26 values, or an
+// isoc_mri_reconstruct for samples that do not fit memory: `read` is asked for `at_once` of them at a time (0: for 2^24 values, or an
 // eighth of the memory cap), in order, each once; a multiple of a readout's samples keeps straight lines whole. With frames
 // (isoc_mri_set_frames) it is asked for each frame's in turn, whole, so that those of windows that overlap are asked for again, and
 // `at_once` is 0 or no less than the longest. `dtype` is the samples' type, ISOC_C64 or ISOC_C128. `read`, and progress, come from the thread

@@ -1509,7 +1509,7 @@ public:
     }
 
     // The same as reconstruct and gridding of samples that do not fit memory: `read` fills those of some shots at a time, in order, `at_once` of them
-    // (0: 2^26 values, or an eighth of the memory cap); with frames those of each frame. It is called on this thread, must not use the plan, and
+    // (0: 2^24 values, or an eighth of the memory cap); with frames those of each frame. It is called on this thread, must not use the plan, and
     // returns next::proceed, or next::stop, which ends the call with ISOC_STATUS_CALLBACK; an exception ends the call, and leaves it.
     // T is std::complex<float> or std::complex<double>.
     template <class T> outcome<void> reconstruct_stream(const callback<const shots<T> &> &read, const tensor &image, int64_t at_once = 0) {

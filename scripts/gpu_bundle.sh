@@ -31,7 +31,7 @@ done
 
 mkdir -p "$folder/peers/isocenter"
 cp cbindings/python/isocenter/*.py "$folder/peers/isocenter"
-cp benches/peers/{bare,ct_gpu,mri_gpu,mri_bench,mri_coils,mri_field,mri_gpus,mri_transforms,mri_solutions,mri_series,mri_sparse_gpu,mri_stack,nuffts,pet_gpu,pet_kernels,places,plain,scans,timing}.py \
+cp benches/peers/{bare,ct_gpu,mri_gpu,mri_bench,mri_coils,mri_field,mri_gpus,mri_transforms,mri_solutions,mri_series,mri_shots,mri_sparse_gpu,mri_stack,nuffts,pet_gpu,pet_kernels,places,plain,scans,timing}.py \
     benches/peers/plain_sums.c benches/peers/plain_sums.cu "$folder/peers"
 
 cat >"$folder/run" <<'SCRIPT'

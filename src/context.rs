@@ -5,6 +5,7 @@ use crate::cpu::level::Level;
 use crate::cpu::memory;
 use crate::error::{Error, Result, Status, fail};
 use crate::gpu::{self, Device, Pinned};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -290,10 +291,13 @@ impl Context {
         self.log.is_some()
     }
 
-    /// Passes a message to the log callback, if there is one.
+    /// Passes a message to the log callback, if there is one; from work on another thread than the caller's, by way of that thread.
     pub(crate) fn log(&self, level: LogLevel, message: impl FnOnce() -> String) {
         if let Some(log) = self.log.as_ref().filter(|_| level == LogLevel::Warning || !self.warnings_only) {
-            log(level, &message());
+            match NOTES.with_borrow(Option::clone) {
+                Some(notes) => notes.add(level, message()),
+                None => log(level, &message()),
+            }
         }
     }
 
@@ -315,12 +319,12 @@ impl Context {
     pub(crate) fn on_workers<T: Send>(&self, job: &Job, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
         let pool = self.workers.pool();
         if self.progress.is_none() && !self.tells() {
-            return pool.install(|| work(job));
+            return pool.install(|| job.elsewhere(|| work(job)));
         }
         let (done, finished) = sync_channel(1);
         pool.in_place_scope(|scope| {
             scope.spawn(move |_| {
-                let _ = done.send(work(job));
+                let _ = done.send(job.elsewhere(|| work(job)));
             });
             self.wait(job, &finished)
         })
@@ -348,7 +352,7 @@ impl Context {
             let (done, finished) = sync_channel(1);
             std::thread::scope(|scope| {
                 scope.spawn(move || {
-                    let _ = done.send(work(job));
+                    let _ = done.send(job.elsewhere(|| work(job)));
                 });
                 self.wait(job, &finished)
             })
@@ -371,7 +375,7 @@ impl Context {
             let (to, from) = channel();
             let worker = move || {
                 let desk = Desk(to);
-                let result = work(job, &desk);
+                let result = job.elsewhere(|| work(job, &desk));
                 let _ = desk.0.send(Message::Done(result));
             };
             let mut caller = || {
@@ -427,8 +431,8 @@ impl Context {
     }
 
     fn pass_notes(&self, job: &Job) {
-        for note in job.notes.lock().unwrap_or_else(|e| e.into_inner()).drain(..) {
-            self.log(LogLevel::Warning, || note);
+        for (level, note) in job.notes.take() {
+            self.log(level, || note);
         }
         let said = std::mem::take(&mut *job.said.lock().unwrap_or_else(|e| e.into_inner()));
         for (_, message) in said {
@@ -629,6 +633,25 @@ impl Part {
     pub(crate) const WHOLE: Self = Self { before: 0.0, share: 1.0, last: true };
 }
 
+/// Messages from other threads than the caller's, for the log, which gets them from there.
+#[derive(Clone, Debug, Default)]
+struct Notes(Arc<Mutex<Vec<(LogLevel, String)>>>);
+
+impl Notes {
+    fn add(&self, level: LogLevel, message: String) {
+        self.0.lock().unwrap_or_else(|e| e.into_inner()).push((level, message));
+    }
+
+    fn take(&self) -> Vec<(LogLevel, String)> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(|e| e.into_inner()))
+    }
+}
+
+thread_local! {
+    /// Of the job that this thread works for, if it is not the caller's.
+    static NOTES: RefCell<Option<Notes>> = const { RefCell::new(None) };
+}
+
 /// One call's work in progress: how far it is, and whether it should stop.
 #[derive(Debug)]
 pub(crate) struct Job {
@@ -637,8 +660,7 @@ pub(crate) struct Job {
     done: AtomicU64,
     stage: AtomicUsize,
     cancelled: AtomicBool,
-    /// Warnings from other threads than the caller's, for the log.
-    notes: Mutex<Vec<String>>,
+    notes: Notes,
     /// How far each part of the work has come, for the log.
     said: Mutex<BTreeMap<usize, String>>,
     /// Callbacks come from this thread alone.
@@ -648,6 +670,15 @@ pub(crate) struct Job {
     reported: AtomicU64,
 }
 
+/// What this thread worked for before.
+struct Elsewhere(Option<Notes>);
+
+impl Drop for Elsewhere {
+    fn drop(&mut self) {
+        NOTES.set(self.0.take());
+    }
+}
+
 impl Default for Job {
     fn default() -> Self {
         Self {
@@ -655,7 +686,7 @@ impl Default for Job {
             done: AtomicU64::new(0),
             stage: AtomicUsize::new(0),
             cancelled: AtomicBool::new(false),
-            notes: Mutex::default(),
+            notes: Notes::default(),
             said: Mutex::default(),
             caller: std::thread::current().id(),
             began: Instant::now(),
@@ -672,12 +703,21 @@ impl Job {
 
     /// A warning for the log, which gets it from the calling thread.
     pub(crate) fn note(&self, message: String) {
-        self.notes.lock().unwrap_or_else(|e| e.into_inner()).push(message);
+        self.notes.add(LogLevel::Warning, message);
     }
 
     /// How far a part of the work is, by its number, for the log; which gets what was said last.
     pub(crate) fn say(&self, part: usize, message: String) {
         self.said.lock().unwrap_or_else(|e| e.into_inner()).insert(part, message);
+    }
+
+    /// Works for it on another thread than the caller's.
+    pub(crate) fn elsewhere<T>(&self, work: impl FnOnce() -> T) -> T {
+        if std::thread::current().id() == self.caller {
+            return work();
+        }
+        let _until = Elsewhere(NOTES.replace(Some(self.notes.clone())));
+        work()
     }
 
     /// Whether it is time for a report, which the asker then makes.
@@ -709,5 +749,50 @@ impl Job {
 
     fn stage(&self) -> Stage {
         Stage::ALL[self.stage.load(Ordering::Relaxed)]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whatever thread says it, and however the work is run.
+    #[test]
+    fn the_log_is_called_from_the_calling_thread() {
+        for told in [false, true] {
+            let said = Arc::new(Mutex::new(Vec::new()));
+            let caller = std::thread::current().id();
+            let log = said.clone();
+            let context = Context::new(ContextOptions {
+                compute: Compute::Cpu,
+                threads: 2,
+                progress: told.then(|| Box::new(|_, _| false) as Progress),
+                log: Some(Box::new(move |level, text| {
+                    assert_eq!(std::thread::current().id(), caller);
+                    log.lock().expect("no panic").push((level, text.to_owned()));
+                })),
+                ..ContextOptions::default()
+            })
+            .expect("a context");
+            let speak = |job: &Job, name: &'static str| {
+                context.log(LogLevel::Info, || name.to_owned());
+                std::thread::scope(|scope| {
+                    scope.spawn(|| job.elsewhere(|| context.log(LogLevel::Warning, || format!("beside {name}"))));
+                });
+                Ok(())
+            };
+            context.run(|job| speak(job, "workers")).expect("success");
+            context.run_waiting(|job| speak(job, "waiting")).expect("success");
+            context.run_serving(true, |(): ()| (), |job, _| speak(job, "serving")).expect("success");
+            context.run_serving(false, |(): ()| (), |job, _| speak(job, "workers that ask")).expect("success");
+            context.log(LogLevel::Info, || "after".to_owned());
+            let mut said: Vec<_> = said.lock().expect("no panic").iter().map(|(_, text)| text.clone()).collect();
+            said.sort();
+            let names = ["serving", "waiting", "workers", "workers that ask"];
+            let mut expected: Vec<_> = names.iter().flat_map(|n| [(*n).to_owned(), format!("beside {n}")]).collect();
+            expected.push("after".to_owned());
+            expected.sort();
+            assert_eq!(said, expected, "{told}");
+        }
     }
 }

@@ -12,14 +12,15 @@ import traceback
 import isocenter
 from mri_bench import Bench
 from mri_field import field
-from mri_gpus import gpus
+from mri_gpus import gpus, windows
 from mri_solutions import psnr, solve, toeplitz
 from mri_series import series
+from mri_shots import shots
 from mri_sparse_gpu import sparse
 from mri_stack import stack
 from mri_transforms import exact, nufft
 
-PARTS = {part.__name__: part for part in (nufft, exact, field, stack, toeplitz, solve, sparse, series, gpus, psnr)}
+PARTS = {part.__name__: part for part in (nufft, exact, field, stack, toeplitz, solve, sparse, series, shots, gpus, windows, psnr)}
 
 
 def main():

@@ -28,6 +28,31 @@ def gpus(bench):
         one(bench, name, shape, k, coils, numbers)
 
 
+def windows(bench):
+    """Windows of a series on as many GPUs as there are: each frame is one GPU's."""
+    side, spokes, readout, window, step, coils = (32, 60, 64, 21, 7, 8) if bench.asked.small else (256, 1200, 512, 34, 17, 8)
+    place, k, cases, seen = bench.place, radial(2, spokes, readout), [], {}
+    data = place.put(complex_noise((coils, len(k))))
+    numbers = [n for n in (1, 2, 4, 8) if n <= place.xp.cuda.device_count()]
+    for count in numbers:
+        mri = isocenter.MRI(bare.Context(gpu=True, gpus=range(count)), trajectory=k, unit="cycles_per_voxel", coils=coils, **voxels((side, side)))
+        mri.set_stream(place.stream)
+        mri.set_maps(np.ascontiguousarray(ring_of_coils(coils, side)[:, side // 2]))
+        mri.set_windows(window * readout, step * readout)
+        mri.compute_weights("radial", readout)
+        mri.set_options(iterations=10, residual=1e-30, tolerance=1e-4)
+        frames = mri.info().images
+        for what, call in (("gridding", mri.gridding), ("conjugate gradient, 10 iterations", mri.reconstruct)):
+            to = place.zeros((frames, side, side), "complex64")
+            cases.append((f"{what}: {count}", bare.call(call, data, to)))
+            cases[-1][1]()
+            seen[what, count] = to
+    runs = {run.name: run for run in bench.time(cases)}
+    rows = [[what, str(count), f"{runs[f'{what}: {count}'].seconds * 1e3:.1f}", f"{runs[f'{what}: 1'].seconds / runs[f'{what}: {count}'].seconds:.2f}",
+             f"{l2_error(to, seen[what, 1]):.1e}"] for (what, count), to in seen.items()]
+    show(f"{side} x {side}, {coils} coils, {frames} windows of {window} spokes of {readout}, {step} apart", ["", "GPUs", "ms", "times faster", "apart"], rows)
+
+
 def one(bench, title, shape, k, coils, numbers):
     place, own = bench.place, shape if shape[0] > 1 else shape[1:]
     maps = place.put(np.ascontiguousarray(ring_of_coils(coils, max(shape))[

@@ -23,6 +23,11 @@ class Processor:
     def settle(self):
         """Everything is done when a call returns."""
 
+    def used(self):
+        """Bytes of memory in use."""
+        with open("/proc/self/statm") as now:
+            return int(now.read().split()[1]) * 4096
+
 
 class Gpu:
     def __init__(self):
@@ -45,6 +50,10 @@ class Gpu:
 
     def settle(self):
         self.xp.cuda.synchronize()
+
+    def used(self):
+        free, all_of_it = self.xp.cuda.mem_get_info()
+        return all_of_it - free
 
 
 def l2_error(seen, truth):

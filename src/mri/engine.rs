@@ -14,6 +14,7 @@ use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use crate::solve::{Momentum, Stop, Vectors};
 use rustfft::num_complex::Complex;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What a plan was told of image and scan, wherever it computes.
@@ -162,6 +163,8 @@ pub(super) trait Engine: Sized + Send {
     type Blocks: Send;
     /// What it keeps for some of the samples: trajectory, weights, effects, transform and Q.
     type Side: Send;
+    /// A vector that another engine of the same kind may copy from and to.
+    type Lent: Sync;
     /// Calls mostly wait for a GPU.
     const WAITS: bool;
     /// With a field, products of a coil from which on Q and they take less time than pairs of transforms; None for no number.
@@ -185,9 +188,21 @@ pub(super) trait Engine: Sized + Send {
     fn drop_transform(&mut self);
     /// Takes a side, and gives its own.
     fn exchange(&mut self, side: &mut Self::Side);
+    /// Engines on other GPUs that know what this one does, for frames of their own; none where there are no others or frames are too small
+    /// to be worth it. Until they are given back, this one works without help.
+    fn take_crew(&mut self, _context: &Arc<Context>, _frames: usize) -> Result<Vec<Self>> {
+        Ok(Vec::new())
+    }
+    fn keep_crew(&mut self, _crew: Vec<Self>) {}
+    /// A vector of this engine's, for others of a crew, once all that was begun is done.
+    fn lend(&mut self, vector: &Vector<Self>) -> Result<Self::Lent>;
+    /// Pieces of a lent vector, one after the other.
+    fn fetch(&mut self, from: &Self::Lent, pieces: &[Range<usize>]) -> Result<Vector<Self>>;
+    /// Puts a vector into pieces of a lent one.
+    fn deliver(&mut self, vector: &Vector<Self>, to: &Self::Lent, pieces: &[Range<usize>]) -> Result<()>;
     /// Squared, `[axis][voxel]`, x first.
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()>;
-    fn set_matrix(&mut self, matrix: Matrix<Self::Real>) -> Result<()>;
+    fn set_matrix(&mut self, matrix: Arc<Matrix<Self::Real>>) -> Result<()>;
     fn has_matrix(&self) -> bool;
     /// For another way to compute; forgets Q too.
     fn forget_transform(&mut self);

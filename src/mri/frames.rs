@@ -205,21 +205,6 @@ pub(super) fn gather<E: Engine>(engine: &mut E, all: &Vector<E>, range: &Range<u
     Ok(part)
 }
 
-/// Puts samples of a frame among all.
-pub(super) fn scatter<E: Engine>(
-    engine: &mut E,
-    part: &Vector<E>,
-    range: &Range<usize>,
-    all: &mut Vector<E>,
-) -> Result<()> {
-    let (coils, samples) = (engine.scan().coils, engine.scan().samples());
-    for coil in 0..coils {
-        let to = (&mut *all, coil * samples + range.start);
-        engine.vectors().copy((part, coil * range.len()), to, range.len())?;
-    }
-    Ok(())
-}
-
 /// A frame's images, of all that there are.
 pub(super) fn frame_images<E: Engine>(engine: &mut E, all: &Vector<E>, frame: usize) -> Result<Vector<E>> {
     let count = engine.scan().problems() * engine.scan().unknowns();

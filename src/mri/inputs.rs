@@ -315,7 +315,7 @@ impl Mri {
         let values = self.fetch(&values, ("matrix values", [columns.len()]), context.nan_policy())?;
         each!(&mut self.plan_mut()?.engine, e => {
             let matrix = Matrix::new(starts, columns, &values, e.scan().voxels())?;
-            e.within(&context, |e| e.set_matrix(matrix))
+            e.within(&context, |e| e.set_matrix(Arc::new(matrix)))
         })
     }
 }

@@ -25,6 +25,7 @@ mod penalty;
 pub mod phantom;
 mod plan;
 mod segments;
+mod shared_frames;
 mod solver;
 mod sparse;
 mod stack;

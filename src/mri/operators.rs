@@ -4,9 +4,10 @@ use super::call::{Call, Encode, read_start};
 use super::convolutions::fitting;
 use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
-use super::frames::{Frames, frame_images, gather, put_images, scatter, with_side};
+use super::frames::{Frames, gather, with_side};
 use super::penalty::{Penalty, Solver};
 use super::plan::{Mri, Plan, each};
+use super::shared_frames::{Flow, Part};
 use super::solver::Solution;
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{LogLevel, Stage};
@@ -132,23 +133,19 @@ impl Mri {
                 }
                 Some(frames) => {
                     let solve = frames.beside(e, &transform);
-                    let (source, count) = (e.read(&from, name, policy)?, frames.count());
+                    let (source, share) = (e.read(&from, name, policy)?, 1.0 / frames.count() as f64);
                     let mut out = e.vectors().zeros(to.layout().count())?;
-                    frames.each(e, |e, frame, side| {
-                        let range = frames.range(frame);
-                        let part = match what {
-                            Encode::Forward => frame_images(e, &source, frame)?,
-                            Encode::Adjoint | Encode::Gridding => gather(e, &source, range)?,
-                        };
-                        let made = with_side(e, side, |e| {
+                    let [before, after] = match what {
+                        Encode::Forward => [Part::Images, Part::Samples],
+                        Encode::Adjoint | Encode::Gridding => [Part::Samples, Part::Images],
+                    };
+                    let flow = Flow { source: (&source, before), start: None, result: (&mut out, after) };
+                    frames.share(e, &call, &context, flow, |e, part, _, side| {
+                        with_side(e, side, |e| {
                             call.check(e, &solve)?;
-                            call.encode(e, part, what, 1.0 / count as f64)
-                        })?;
-                        match what {
-                            Encode::Forward => scatter(e, &made, range, &mut out),
-                            Encode::Adjoint | Encode::Gridding => put_images(e, &made, frame, &mut out),
-                        }
-                    }, drop)?;
+                            Ok((call.encode(e, part, what, share)?, ()))
+                        })
+                    })?;
                     out
                 }
             };
@@ -187,16 +184,16 @@ impl Mri {
                 }
                 Some(frames) => {
                     let solve = frames.beside(e, &solve);
-                    let (source, count) = (e.read(&images, "image", policy)?, frames.count());
+                    let (source, share) = (e.read(&images, "image", policy)?, 1.0 / frames.count() as f64);
                     let mut result = e.vectors().uninitialised(out.layout().count())?;
-                    frames.each(e, |e, frame, side| {
-                        let part = frame_images(e, &source, frame)?;
-                        let made = with_side(e, side, |e| {
+                    let flow =
+                        Flow { source: (&source, Part::Images), start: None, result: (&mut result, Part::Images) };
+                    frames.share(e, &call, &context, flow, |e, part, _, side| {
+                        with_side(e, side, |e| {
                             let solve = fitting(e, &context, &fourier, &solve)?;
-                            call.normal(e, &part, &solve, 1.0 / count as f64)
-                        })?;
-                        put_images(e, &made, frame, &mut result)
-                    }, drop)?;
+                            Ok((call.normal(e, &part, &solve, share)?, ()))
+                        })
+                    })?;
                     result
                 }
             };
@@ -242,19 +239,22 @@ impl Mri {
                 Some(frames) => {
                     let solve = frames.beside(e, &solve);
                     let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
-                    let (count, mut result) = (frames.count(), e.vectors().uninitialised(images.layout().count())?);
-                    frames.each(e, |e, frame, side| {
-                        let part = gather(e, &data, frames.range(frame))?;
-                        let start = match &start {
-                            Some(start) => Some(frame_images(e, start, frame)?),
-                            None => None,
-                        };
+                    let (share, mut result) =
+                        (1.0 / frames.count() as f64, e.vectors().uninitialised(images.layout().count())?);
+                    let flow = Flow {
+                        source: (&data, Part::Samples),
+                        start: start.as_ref(),
+                        result: (&mut result, Part::Images),
+                    };
+                    let of_frames = frames.share(e, &call, &context, flow, |e, part, start, side| {
+                        let mut solutions = Vec::new();
                         let made = with_side(e, side, |e| {
                             let solve = fitting(e, &context, &fourier, &solve)?;
-                            call.reconstruct(e, part, start.as_ref(), &solve, (&mut solutions, 1.0 / count as f64))
+                            call.reconstruct(e, part, start, &solve, (&mut solutions, share))
                         })?;
-                        put_images(e, &made, frame, &mut result)
-                    }, drop)?;
+                        Ok((made, solutions))
+                    })?;
+                    solutions.extend(of_frames.into_iter().flatten());
                     result
                 }
             };

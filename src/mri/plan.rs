@@ -9,7 +9,7 @@ use super::penalty::{Algorithm, Penalty, Solver, Sparse};
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
 use super::wavelets::{MAX_LEVELS, Wavelet, Wavelets};
-use crate::context::{Context, LogLevel};
+use crate::context::{Context, HostMemory, LogLevel};
 use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::nufft::toeplitz::doubled;
@@ -187,6 +187,8 @@ pub struct Mri {
     pub(super) replaced: u64,
     pub(super) solutions: Vec<Progress>,
     pub(super) lambda_limit: f64,
+    /// Of streams.
+    pub(super) buffers: Vec<HostMemory>,
     stream: usize,
 }
 
@@ -200,6 +202,7 @@ impl Mri {
             replaced: 0,
             solutions: Vec::new(),
             lambda_limit: 0.0,
+            buffers: Vec::new(),
             stream: 0,
         }
     }
@@ -252,6 +255,7 @@ impl Mri {
         each!(&mut engine, e => e.set_stream(self.stream));
         self.plan = Some(Plan { geometry, engine, frames: None });
         self.solutions.clear();
+        self.buffers.clear();
         self.lambda_limit = 0.0;
         Ok(())
     }

@@ -41,7 +41,7 @@ enum Goal {
 }
 
 /// Values that are read at a time unless the caller says otherwise.
-const VALUES: usize = 1 << 26;
+const VALUES: usize = 1 << 24;
 /// Buffers: one is filled, one is computed with.
 const BUFFERS: usize = 2;
 
@@ -106,16 +106,20 @@ impl Mri {
         let (fourier, context, coils) = (self.fourier()?, self.context.clone(), self.geometry()?.coils);
         let parts = self.read_parts(at_once, dtype)?;
         let series = self.plan()?.frames.is_some();
-        let mut buffers = Vec::new();
-        for _ in 0..BUFFERS.min(parts.count()) {
-            buffers.push(buffer(&context, coils, parts.range(parts.longest()).len(), dtype)?);
+        let longest = parts.range(parts.longest()).len();
+        let mut buffers = std::mem::take(&mut self.buffers);
+        let bytes = buffer_bytes(&context, coils, longest, dtype)?;
+        buffers.retain(|b| b.bytes() >= bytes && b.bytes() / 4 <= bytes.max(1 << 16));
+        while buffers.len() < BUFFERS.min(parts.count()) {
+            buffers.push(context.host_memory(bytes)?);
         }
         let elements = coils * parts.ranges().iter().map(Range::len).sum::<usize>()
             + if solve.warm_start { images.layout().count() } else { 0 };
         let stream = Stream { goal, dtype, coils, series, parts: &parts, solve, context: &context, fourier: &fourier };
         let Plan { engine, .. } = self.plan_mut()?;
-        let (replaced, solutions) = each!(engine, e => stream.run(&mut **e, buffers, &mut read, &mut images))?;
-        self.replaced = replaced;
+        let (replaced, (solutions, buffers)) =
+            each!(engine, e => stream.run(&mut **e, buffers, &mut read, &mut images))?;
+        (self.replaced, self.buffers) = (replaced, buffers);
         if goal == Goal::Reconstruction {
             self.keep(solutions, solve.lambda);
         }
@@ -124,6 +128,8 @@ impl Mri {
     }
 }
 
+/// How solutions went, and buffers for the next call.
+type Done = (Vec<Solution>, Vec<HostMemory>);
 /// `F^H W samples`, and `|samples|^2` in the weights' norm by problem.
 type Sums<E> = (Vector<E>, Vec<f64>);
 
@@ -141,36 +147,36 @@ struct Stream<'a> {
 }
 
 impl Stream<'_> {
-    /// Values replaced, and how solutions went.
+    /// Values replaced, how solutions went, and the buffers.
     fn run<E: Engine>(
         &self,
         e: &mut E,
         buffers: Vec<HostMemory>,
         read: &mut impl FnMut(Portion) -> Result<()>,
         images: &mut ArrayMut<4>,
-    ) -> Result<(u64, Vec<Solution>)> {
+    ) -> Result<(u64, Done)> {
         let Self { dtype, coils, parts, context, fourier, .. } = *self;
         // Where computing takes place on the host, buffers take of the same memory.
         let bytes = if E::WAITS { 0 } else { buffers.iter().map(HostMemory::bytes).sum() };
         let taken = bytes.div_ceil(size_of::<Complex<E::Real>>()) as u64;
         let solve = Solve { holds_samples: false, besides: taken, ..self.solve };
         let policy = context.nan_policy();
-        let solutions = e.run_serving(
+        let done = e.run_serving(
             context,
             |ask: Request| ask.serve(read),
             |e, job, desk| {
                 job.enter(Stage::Check);
                 let call = Call { context, fourier, job };
-                let reader = Reader { desk, parts, coils, dtype, policy, free: buffers, coming: None };
+                let mut reader = Reader { desk, parts, coils, dtype, policy, free: buffers, coming: None };
                 let start = match solve.warm_start {
                     true => Some(read_start(e, &images.as_array(), policy)?),
                     false => None,
                 };
                 let mut solutions = Vec::new();
                 let result = match self.series {
-                    true => self.frames(e, &call, reader, start, &solve, &mut solutions)?,
+                    true => self.frames(e, &call, &mut reader, start, &solve, &mut solutions)?,
                     false => {
-                        let (sums, solve) = self.sum_parts(e, &call, reader, &solve)?;
+                        let (sums, solve) = self.sum_parts(e, &call, &mut reader, &solve)?;
                         match self.goal {
                             Goal::Gridding => sums.0,
                             Goal::Reconstruction => {
@@ -185,10 +191,10 @@ impl Stream<'_> {
                     }
                 };
                 e.write(&result, images)?;
-                Ok(solutions)
+                Ok((solutions, reader.free))
             },
         )?;
-        Ok((e.replaced(), solutions))
+        Ok((e.replaced(), done))
     }
 
     /// Each frame, or all together.
@@ -196,7 +202,7 @@ impl Stream<'_> {
         &self,
         e: &mut E,
         call: &Call,
-        mut reader: Reader<'_, Vec<Solution>>,
+        reader: &mut Reader<'_, Done>,
         start: Option<Vector<E>>,
         solve: &Solve,
         solutions: &mut Vec<Solution>,
@@ -204,7 +210,7 @@ impl Stream<'_> {
         let (parts, count) = (self.parts, self.parts.count());
         if self.goal == Goal::Reconstruction && solve.takes_frames_together() {
             let solve = call.fit_frames(e, parts, solve)?;
-            let part = move |e: &mut E, frame| reader.take(e, frame);
+            let part = |e: &mut E, frame| reader.take(e, frame);
             return call.reconstruct_frames(e, parts, part, start.as_ref(), &solve, solutions);
         }
         let (solve, share) = (parts.beside(e, solve), 1.0 / count as f64);
@@ -238,7 +244,7 @@ impl Stream<'_> {
         &self,
         e: &mut E,
         call: &Call,
-        mut reader: Reader<'_, Vec<Solution>>,
+        reader: &mut Reader<'_, Done>,
         solve: &Solve,
     ) -> Result<(Sums<E>, Solve)> {
         let Self { parts, context, fourier, .. } = *self;
@@ -283,12 +289,12 @@ impl Stream<'_> {
     }
 }
 
-/// For so many samples of all coils.
-fn buffer(context: &Context, coils: usize, count: usize, dtype: DType) -> Result<HostMemory> {
+/// Of a buffer for so many samples of all coils.
+fn buffer_bytes(context: &Context, coils: usize, count: usize, dtype: DType) -> Result<usize> {
     let bytes = coils.checked_mul(count).and_then(|n| n.checked_mul(dtype.size()));
     let cap = context.memory_cap(0);
     match bytes.filter(|n| (*n as u64).saturating_mul(BUFFERS as u64) <= cap) {
-        Some(bytes) => context.host_memory(bytes),
+        Some(bytes) => Ok(bytes),
         None => fail!(
             MemoryCap,
             "memory_cap is {cap} bytes; two buffers of {count} samples of {coils} coils are more: read fewer at once"

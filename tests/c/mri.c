@@ -201,21 +201,22 @@ static int32_t read_busy(void *user, int64_t first, int64_t count, const isoc_te
 
 static void parts(void) {
     static int32_t seven = 7;
-    BAD("stream: no reader", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_C64, 0, NULL, NULL, &v), NULL_POINTER, "read is NULL");
-    BAD("stream: no image", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_C64, 0, read_part, NULL, NULL), NULL_POINTER, "image is NULL");
-    BAD("stream: real samples", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_F32, 0, read_part, NULL, &v), TENSOR_DTYPE, "samples.dtype", "C64");
-    BAD("stream: fewer than none", (void)0, isoc_mri_gridding_stream(mri, ISOC_C64, -1, read_part, NULL, &v), OUT_OF_RANGE, "at_once is -1");
-    BAD("stream: a reader that stops", (void)0, isoc_mri_reconstruct_stream(mri, ISOC_C64, 25, read_part, &seven, &v), CALLBACK,
+    const isoc_dtype c64 = ISOC_C64, f32 = ISOC_F32;
+    BAD("stream: no reader", (void)0, isoc_mri_reconstruct_stream(mri, c64, 0, NULL, NULL, &v), NULL_POINTER, "read is NULL");
+    BAD("stream: no image", (void)0, isoc_mri_reconstruct_stream(mri, c64, 0, read_part, NULL, NULL), NULL_POINTER, "image is NULL");
+    BAD("stream: real samples", (void)0, isoc_mri_reconstruct_stream(mri, f32, 0, read_part, NULL, &v), TENSOR_DTYPE, "samples.dtype", "C64");
+    BAD("stream: fewer than none", (void)0, isoc_mri_gridding_stream(mri, c64, -1, read_part, NULL, &v), OUT_OF_RANGE, "at_once is -1");
+    BAD("stream: a reader that stops", (void)0, isoc_mri_reconstruct_stream(mri, c64, 25, read_part, &seven, &v), CALLBACK,
         "read returned 7 for samples 0 to 25");
-    BAD("stream: a reader that uses the plan", (void)0, isoc_mri_gridding_stream(mri, ISOC_C64, 25, read_busy, maps, &v), CALLBACK, "read returned 3");
-    BAD("stream: NaN", samples[2 * (SAMPLES + 30)] = NAN, isoc_mri_reconstruct_stream(mri, ISOC_C64, 25, read_part, NULL, &v), NOT_FINITE_DATA,
+    BAD("stream: a reader that uses the plan", (void)0, isoc_mri_gridding_stream(mri, c64, 25, read_busy, maps, &v), CALLBACK, "read returned 3");
+    BAD("stream: NaN", samples[2 * (SAMPLES + 30)] = NAN, isoc_mri_reconstruct_stream(mri, c64, 25, read_part, NULL, &v), NOT_FINITE_DATA,
         "from sample 25 on, samples[1, 5] is NaN");
     BAD("stream: frames are read whole", check_ok("windows", isoc_mri_set_windows(mri, 30, 10)),
-        isoc_mri_reconstruct_stream(mri, ISOC_C64, 29, read_part, NULL, &v), TENSOR_SHAPE, "image.shape[0] is 2");
+        isoc_mri_reconstruct_stream(mri, c64, 29, read_part, NULL, &v), TENSOR_SHAPE, "image.shape[0] is 2");
     static float several[4 * 2 * COILS * PIXELS];
     static const int64_t eight[] = { 8, N, N };
     BAD("stream: frames are read whole", (check_ok("windows", isoc_mri_set_windows(mri, 30, 10)), v = tensor(several, 3, eight, ISOC_DTYPE_COMPLEX, 64)),
-        isoc_mri_reconstruct_stream(mri, ISOC_C64, 29, read_part, NULL, &v), OUT_OF_RANGE, "at_once is 29", "the longest has 30");
+        isoc_mri_reconstruct_stream(mri, c64, 29, read_part, NULL, &v), OUT_OF_RANGE, "at_once is 29", "the longest has 30");
 }
 
 static void extras(void) {

@@ -225,7 +225,7 @@ classdef MRI < handle
             % RECONSTRUCTSTREAM  The same as reconstruct of samples that do not fit memory: READ brings those of some shots at a time.
             %   IMAGE = mri.reconstructStream(READ), mri.reconstructStream(READ, ATONCE), (READ, ATONCE, CLASS) or (READ, ATONCE, CLASS, INITIAL)
             %   SAMPLES = READ(FIRST, COUNT)   returns samples FIRST to FIRST + COUNT - 1 of the trajectory, COUNT x coils, complex
-            %   ATONCE is the number of samples that it is asked for at a time, of a readout or several; 0: 2^26 values, or an eighth of the
+            %   ATONCE is the number of samples that it is asked for at a time, of a readout or several; 0: 2^24 values, or an eighth of the
             %   memory cap. With frames it is asked for those of each frame. CLASS is that of the samples: 'single' (the default) or 'double'.
             image = isocenter_mex('mri.reconstruct_stream', self.id, varargin{:});
         end

@@ -335,7 +335,7 @@ class MRI(Plan):
             it, ``samples[...] = ...``, and return None. Every sample is asked for once, in order; with frames (`set_frames`,
             `set_windows`) each frame's in turn, whole.
         at_once : int
-            Samples to read at a time, of a readout or several; 0: 2**26 values, or an eighth of the memory cap.
+            Samples to read at a time, of a readout or several; 0: 2**24 values, or an eighth of the memory cap.
         dtype : {"complex64", "complex128"}
             Of samples.
         image : array, optional

@@ -7,7 +7,8 @@ use crate::mri::Mri;
 
 /// A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
 /// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor; the
-/// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^23 or more.
+/// context's other GPUs take some of the coils where there are coil sensitivities and coils times voxels are 2^23 or more, and frames of a
+/// series (isoc_mri_set_frames) where frames times coils times voxels are.
 ///
 /// Tensors are in host memory, or in the first GPU's: then they are used where they are, in the order that isoc_mri_set_stream sets.
 pub struct isoc_mri {

@@ -14,7 +14,8 @@ use crate::mri::{MAX_FRAMES, Mri};
 /// isoc_mri_set_geometry does.
 ///
 /// Each frame is computed as a scan of its samples with their weights, field times and the maps of all, one after the other, in memory for
-/// one beside all samples and images. isoc_mri_compute_weights then finds weights of each frame by itself, so that gridding
+/// one beside all samples and images; where frames times coils times voxels are 2^23 or more, several at a time by as many GPUs as the context
+/// has (but those that a penalty takes together, and those of a stream). isoc_mri_compute_weights then finds weights of each frame by itself, so that gridding
 /// (isoc_mri_gridding) has the image's scale; it comes after this. isoc_mri_forward takes frames that do not overlap. There is no Q to
 /// compute ahead, export or import. A basis (isoc_mri_set_basis) and frames exclude each other (ISOC_STATUS_NOT_CONFIGURED).
 ///

@@ -15,7 +15,7 @@ use std::ffi::c_void;
 pub type isoc_mri_read_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, samples: *const isoc_tensor) -> i32>;
 
-/// isoc_mri_reconstruct for samples that do not fit memory: `read` is asked for `at_once` of them at a time (0: for 2^26 values, or an
+/// isoc_mri_reconstruct for samples that do not fit memory: `read` is asked for `at_once` of them at a time (0: for 2^24 values, or an
 /// eighth of the memory cap), in order, each once; a multiple of a readout's samples keeps straight lines whole. With frames
 /// (isoc_mri_set_frames) it is asked for each frame's in turn, whole, so that those of windows that overlap are asked for again, and
 /// `at_once` is 0 or no less than the longest. `dtype` is the samples' type, ISOC_C64 or ISOC_C128. `read`, and progress, come from the thread

@@ -27,6 +27,7 @@ use crate::solve::Vectors;
 use crate::solve::cpu::CpuVectors;
 use rustfft::num_complex::Complex;
 use std::mem::swap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What belongs to some of the samples.
@@ -155,6 +156,7 @@ impl<T: Real> Engine for CpuEngine<T> {
     type Fields = CpuFields<T>;
     type Blocks = ();
     type Side = CpuSide<T>;
+    type Lent = ();
     const WAITS: bool = false;
     const Q_FOR_FIELDS: Option<usize> = None;
 
@@ -219,13 +221,25 @@ impl<T: Real> Engine for CpuEngine<T> {
         swap(&mut side.making_q, &mut self.making_q);
     }
 
+    fn lend(&mut self, _: &Vector<Self>) -> Result<()> {
+        no_crew()
+    }
+
+    fn fetch(&mut self, (): &(), _: &[Range<usize>]) -> Result<Vector<Self>> {
+        no_crew()
+    }
+
+    fn deliver(&mut self, _: &Vector<Self>, (): &(), _: &[Range<usize>]) -> Result<()> {
+        no_crew()
+    }
+
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
         self.regulariser.weights = squared.map(converted).transpose()?;
         self.scan.see_difference_weights(squared);
         Ok(())
     }
 
-    fn set_matrix(&mut self, matrix: Matrix<T>) -> Result<()> {
+    fn set_matrix(&mut self, matrix: Arc<Matrix<T>>) -> Result<()> {
         self.regulariser.set_matrix(matrix)
     }
 
@@ -518,6 +532,11 @@ impl<T: Real> Engine for CpuEngine<T> {
     fn variation(&mut self, fields: &CpuFields<T>, huber: f64, x: &Vector<Self>) -> Result<f64> {
         fields.variation(self.regulariser.weights.as_deref(), huber, x)
     }
+}
+
+/// The processor has one engine.
+fn no_crew<R>() -> Result<R> {
+    fail!(Internal, "the processor has no crew")
 }
 
 /// Numbers in the engine's precision.

@@ -6,13 +6,17 @@ use crate::error::{Result, fail};
 use crate::mri::matrix::Matrix;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
+use std::sync::Arc;
+
+/// A matrix, and room for its product.
+type WithRoom<T> = (Arc<Matrix<T>>, Buffer<Complex<T>>);
 
 /// What the penalties need; it stays, whichever is in use.
 pub(super) struct Regulariser<T: Real> {
     /// Weights, squared, `[axis][voxel]`, x first, of the difference between a voxel and the next one; None means 1.
     pub(super) weights: Option<Buffer<T>>,
     /// R, and workspace for its product with an image.
-    matrix: Option<(Matrix<T>, Buffer<Complex<T>>)>,
+    matrix: Option<WithRoom<T>>,
 }
 
 impl<T: Real> Regulariser<T> {
@@ -20,7 +24,7 @@ impl<T: Real> Regulariser<T> {
         Self { weights: None, matrix: None }
     }
 
-    pub(super) fn set_matrix(&mut self, matrix: Matrix<T>) -> Result<()> {
+    pub(super) fn set_matrix(&mut self, matrix: Arc<Matrix<T>>) -> Result<()> {
         let product = Buffer::zeroed(matrix.both().0.count())?;
         self.matrix = Some((matrix, product));
         Ok(())

@@ -2,6 +2,7 @@
 
 use super::array::{self, Pending};
 use super::coils::CoilKernels;
+use super::crew::{Crew, LentVector, Told, tell};
 use super::low_rank::DeviceBlocks;
 use super::memory::{Budget, vector_bytes};
 use super::peers::{Member, Peers};
@@ -13,7 +14,7 @@ use super::variation::DeviceFields;
 use super::wavelets::DeviceWavelets;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{Context, Job, LogLevel, NanPolicy, Stage};
-use crate::cpu::buffer::{Buffer, collected};
+use crate::cpu::buffer::{Buffer, collected, copied};
 use crate::error::{Result, fail};
 use crate::gpu::fft::{Images, Maps};
 use crate::gpu::{Device, DeviceReal, Lent, Span, WorkspaceBytes, then_wait};
@@ -32,6 +33,7 @@ use crate::solve::Vectors;
 use crate::solve::gpu::{DeviceVector, GpuVectors};
 use rustfft::num_complex::Complex;
 use std::mem::swap;
+use std::ops::Range;
 use std::sync::Arc;
 
 /// What belongs to some of the samples.
@@ -69,6 +71,9 @@ pub(in crate::mri) struct GpuEngine<T: DeviceReal> {
     replaced: u64,
     budget: Budget,
     peers: Peers<T, Self>,
+    crew: Crew<Self>,
+    /// For members of a crew.
+    told: Told<T>,
 }
 
 impl<T: DeviceReal> GpuEngine<T> {
@@ -82,6 +87,8 @@ impl<T: DeviceReal> GpuEngine<T> {
         let peers = Peers::new(context, device, others, &scan)?;
         Ok(Self {
             peers,
+            crew: Crew::new(others),
+            told: Told::default(),
             context: context.clone(),
             vectors: GpuVectors::new(device)?,
             scan,
@@ -261,6 +268,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     type Fields = DeviceFields<T>;
     type Blocks = DeviceBlocks<T>;
     type Side = GpuSide<T>;
+    type Lent = LentVector;
     const WAITS: bool = true;
     /// On an H100, 128^3 voxels, 6 turns: Q took 312 ms to make, a product 4.05 ms by it and 6.38 by a pair.
     const Q_FOR_FIELDS: Option<usize> = Some(134);
@@ -277,9 +285,47 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
         self.stream = stream;
     }
 
+    fn take_crew(&mut self, context: &Arc<Context>, frames: usize) -> Result<Vec<Self>> {
+        let maps = match &self.maps {
+            Some(maps) => Some((LentVector::new(&self.vectors.queue, maps)?, maps.count())),
+            None => None,
+        };
+        let Self { crew, told, scan, vectors, .. } = self;
+        let make = |device: &Arc<Device>| {
+            let _current = device.enter()?;
+            let own = Scan::new(scan.grid, scan.coils, scan.trajectory.clone());
+            let mut member = Self::new(context, device, &[], own)?;
+            member.set_weights(scan.weights.clone())?;
+            member.set_effects(scan.effects.clone());
+            tell(&mut member, maps.as_ref().map(|(maps, count)| (maps, *count)), told)?;
+            Ok(member)
+        };
+        let members = crew.take(context, (frames, scan.coils * scan.voxels()), &vectors.queue.device, make)?;
+        self.peers.are_away = !members.is_empty();
+        Ok(members)
+    }
+
+    fn keep_crew(&mut self, crew: Vec<Self>) {
+        self.peers.are_away = false;
+        self.crew.keep(crew);
+    }
+
+    fn lend(&mut self, vector: &DeviceVector) -> Result<LentVector> {
+        LentVector::new(&self.vectors.queue, vector)
+    }
+
+    fn fetch(&mut self, from: &LentVector, pieces: &[Range<usize>]) -> Result<DeviceVector> {
+        from.fetch(&mut self.vectors, pieces)
+    }
+
+    fn deliver(&mut self, vector: &DeviceVector, to: &LentVector, pieces: &[Range<usize>]) -> Result<()> {
+        to.deliver::<T>(&self.vectors.queue, vector, pieces)
+    }
+
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()> {
         self.weights = weights.as_deref().map(|w| self.reals(w)).transpose()?;
         self.peers.set_weights(weights.as_ref())?;
+        self.crew.dismiss();
         self.scan.weights = weights;
         self.forget_q();
         Ok(())
@@ -287,6 +333,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn set_maps(&mut self, maps: Option<DeviceVector>) -> Result<()> {
         self.peers.set_maps(&self.context, &self.vectors.queue, maps.as_ref())?;
+        self.crew.dismiss();
         self.scan.mapped = maps.is_some();
         self.maps = maps;
         Ok(())
@@ -294,6 +341,7 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn set_effects(&mut self, terms: Effects) {
         self.peers.set_effects(&terms);
+        self.crew.dismiss();
         self.scan.effects = terms;
         self.forget_transform();
     }
@@ -342,13 +390,17 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn set_difference_weights(&mut self, squared: Option<&[f64]>) -> Result<()> {
         self.scan.see_difference_weights(squared);
+        self.crew.dismiss();
+        self.told.squared = squared.filter(|_| self.crew.is_possible()).map(copied).transpose()?;
         let squared = squared.map(|w| self.reals(w)).transpose()?;
         self.differences.set_weights(squared);
         Ok(())
     }
 
-    fn set_matrix(&mut self, matrix: Matrix<T>) -> Result<()> {
+    fn set_matrix(&mut self, matrix: Arc<Matrix<T>>) -> Result<()> {
         self.matrix = Some(DeviceMatrix::new(&self.vectors.queue, &matrix)?);
+        self.crew.dismiss();
+        self.told.matrix = self.crew.is_possible().then_some(matrix);
         Ok(())
     }
 

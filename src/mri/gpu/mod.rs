@@ -3,6 +3,7 @@
 pub(super) mod array;
 mod basis;
 mod coils;
+mod crew;
 mod direct;
 mod direct_order;
 pub(super) mod engine;

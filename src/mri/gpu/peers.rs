@@ -16,7 +16,7 @@ use std::sync::Arc;
 
 /// Voxels times coils from which on coils are shared out: the fewest at which two H100 were measured, where a call of one product by Q took
 /// as long as on one, and all else less.
-const LEAST: usize = 1 << 23;
+pub(super) const LEAST: usize = 1 << 23;
 
 /// An engine on a GPU, which may work for another one.
 pub(super) trait Member<T: DeviceReal>: Engine<Real = T, Vectors = GpuVectors<T>> {
@@ -35,6 +35,8 @@ pub(super) struct Peers<T, E> {
     ready: Event,
     /// For what the present call does.
     have_memory: bool,
+    /// They work on frames of their own.
+    pub(super) are_away: bool,
     real: PhantomData<T>,
 }
 
@@ -84,12 +86,19 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
             let engine = E::alone(context, device, own)?;
             list.push(Peer { engine, device: device.clone(), coils, done: Event::new(device)? });
         }
-        Ok(Self { list, own: part(0).len(), ready: Event::new(first)?, have_memory: true, real: PhantomData })
+        Ok(Self {
+            list,
+            own: part(0).len(),
+            ready: Event::new(first)?,
+            have_memory: true,
+            are_away: false,
+            real: PhantomData,
+        })
     }
 
     /// Whether there are any, with memory for what the present call does.
     pub(super) fn are_ready(&self) -> bool {
-        !self.list.is_empty() && self.have_memory
+        !self.list.is_empty() && self.have_memory && !self.are_away
     }
 
     /// Coils that the first GPU takes itself.
@@ -199,6 +208,9 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
 
     /// Where one has too little memory for what the present call does, the first GPU does it alone.
     pub(super) fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
+        if self.are_away {
+            return Ok(());
+        }
         let checked = self.each(|peer| peer.engine.check_memory(context, fourier, solve));
         self.have_memory = checked.is_ok();
         match checked {
@@ -353,7 +365,7 @@ impl<E> Peer<E> {
     }
 }
 
-fn lack_memory(error: &Error) -> bool {
+pub(super) fn lack_memory(error: &Error) -> bool {
     matches!(error.status, Status::MemoryCap | Status::OutOfMemory)
 }
 

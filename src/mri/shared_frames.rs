@@ -1,0 +1,159 @@
+//! Work on each frame of a series, on this engine and on those of other GPUs.
+
+use super::call::Call;
+use super::engine::{Engine, Vector};
+use super::frames::Frames;
+use crate::context::Context;
+use crate::cpu::buffer::{append, collected};
+use crate::error::{Error, Result, fail};
+use crate::solve::Vectors;
+use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What a frame's part of a vector of all frames is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// Samples of its range, of each coil.
+    Samples,
+    /// Its images.
+    Images,
+}
+
+impl Part {
+    fn pieces<E: Engine>(self, e: &E, frames: &Frames, frame: usize) -> Result<Vec<Range<usize>>> {
+        let scan = e.scan();
+        match self {
+            Self::Samples => {
+                let (range, all) = (frames.range(frame), scan.samples());
+                collected((0..scan.coils).map(|coil| coil * all + range.start..coil * all + range.end))
+            }
+            Self::Images => {
+                let count = scan.problems() * scan.unknowns();
+                collected(std::iter::once(frame * count..(frame + 1) * count))
+            }
+        }
+    }
+}
+
+/// What frames are made of, and where they go.
+pub(super) struct Flow<'a, E: Engine> {
+    pub(super) source: (&'a Vector<E>, Part),
+    /// Images to begin with.
+    pub(super) start: Option<&'a Vector<E>>,
+    pub(super) result: (&'a mut Vector<E>, Part),
+}
+
+/// Pieces of a vector, one after the other.
+fn gather<E: Engine>(e: &mut E, from: &Vector<E>, pieces: &[Range<usize>]) -> Result<Vector<E>> {
+    let mut part = e.vectors().uninitialised(pieces.iter().map(Range::len).sum())?;
+    let mut at = 0;
+    for piece in pieces {
+        e.vectors().copy((from, piece.start), (&mut part, at), piece.len())?;
+        at += piece.len();
+    }
+    Ok(part)
+}
+
+/// The other way round.
+fn scatter<E: Engine>(e: &mut E, part: &Vector<E>, to: &mut Vector<E>, pieces: &[Range<usize>]) -> Result<()> {
+    let mut at = 0;
+    for piece in pieces {
+        e.vectors().copy((part, at), (to, piece.start), piece.len())?;
+        at += piece.len();
+    }
+    Ok(())
+}
+
+impl Frames {
+    /// Works on each frame, with its part of the source, images to begin with and what belongs to its samples; gives what the work gives besides,
+    /// frame by frame.
+    pub(super) fn share<E: Engine, R: Send>(
+        &self,
+        e: &mut E,
+        call: &Call,
+        context: &Arc<Context>,
+        flow: Flow<E>,
+        work: impl Fn(&mut E, Vector<E>, Option<&Vector<E>>, &mut E::Side) -> Result<(Vector<E>, R)> + Sync,
+    ) -> Result<Vec<R>> {
+        let Flow { source, start, result } = flow;
+        let crew = e.take_crew(context, self.count())?;
+        if crew.is_empty() {
+            let mut found = Vec::new();
+            for frame in 0..self.count() {
+                let mut side = self.side(e, frame)?;
+                let pieces = source.1.pieces(e, self, frame)?;
+                let part = gather(e, source.0, &pieces)?;
+                let images = Part::Images.pieces(e, self, frame)?;
+                let start = start.map(|start| gather(e, start, &images)).transpose()?;
+                let (made, besides) = work(e, part, start.as_ref(), &mut side)?;
+                let pieces = result.1.pieces(e, self, frame)?;
+                scatter(e, &made, result.0, &pieces)?;
+                append(&mut found, besides)?;
+            }
+            return Ok(found);
+        }
+        let lent = (|| {
+            let start = start.map(|start| e.lend(start)).transpose()?;
+            Ok((e.lend(source.0)?, start, e.lend(result.0)?))
+        })();
+        let (from, start, to) = match lent {
+            Ok(lent) => lent,
+            Err(error) => {
+                e.keep_crew(crew);
+                return Err(error);
+            }
+        };
+        let (next, failed) = (AtomicUsize::new(0), Mutex::new(None::<Error>));
+        let found = Mutex::new(Vec::new());
+        let some = |e: &mut E| -> Result<()> {
+            loop {
+                let frame = next.fetch_add(1, Ordering::Relaxed);
+                if frame >= self.count() {
+                    return Ok(());
+                }
+                call.job.check()?;
+                let mut side = self.side(e, frame)?;
+                let pieces = source.1.pieces(e, self, frame)?;
+                let part = e.fetch(&from, &pieces)?;
+                let images = Part::Images.pieces(e, self, frame)?;
+                let start = start.as_ref().map(|start| e.fetch(start, &images)).transpose()?;
+                let (made, besides) = work(e, part, start.as_ref(), &mut side)?;
+                let pieces = result.1.pieces(e, self, frame)?;
+                e.deliver(&made, &to, &pieces)?;
+                append(&mut found.lock().unwrap_or_else(PoisonError::into_inner), (frame, besides))?;
+            }
+        };
+        let tried = |result: Result<()>| {
+            if let Err(error) = result {
+                // Nobody begins another one.
+                next.store(self.count(), Ordering::Relaxed);
+                failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+            }
+        };
+        let crew = std::thread::scope(|scope| {
+            let at_work: Vec<_> = crew
+                .into_iter()
+                .map(|mut member| {
+                    let (some, tried) = (&some, &tried);
+                    scope.spawn(move || {
+                        call.job.elsewhere(|| tried(member.within(context, some)));
+                        member
+                    })
+                })
+                .collect();
+            tried(some(e));
+            at_work.into_iter().map(|m| m.join().unwrap_or_else(|e| std::panic::resume_unwind(e))).collect()
+        });
+        e.keep_crew(crew);
+        if let Some(error) = failed.into_inner().unwrap_or_else(PoisonError::into_inner) {
+            return Err(error);
+        }
+        let mut found = found.into_inner().unwrap_or_else(PoisonError::into_inner);
+        found.sort_unstable_by_key(|(frame, _)| *frame);
+        if found.len() != self.count() {
+            fail!(Internal, "{} of {} frames were worked on", found.len(), self.count());
+        }
+        Ok(found.into_iter().map(|(_, besides)| besides).collect())
+    }
+}
