@@ -21,6 +21,10 @@ fn several_gpus_give_what_one_gives() {
     let n: usize = GRID.iter().product();
     let (image, samples) = (random(n, 1), random(COILS * SAMPLES, 2));
     let all: Vec<i32> = super::super::several().into_iter().map(|g| g as i32).collect();
+    if all.windows(2).all(|pair| pair[0] == pair[1]) {
+        // The C interface takes each once; engines that share one GPU are tested in the library.
+        return;
+    }
     for (double, normal) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
         let run = |gpus: &[i32]| {
             let options = isoc_context_options { gpus: gpus.as_ptr(), gpu_count: gpus.len() as i64, ..on(GPU) };
