@@ -9,7 +9,7 @@ pub(super) const BLOCK: usize = 256;
 /// x1, y1, z1, x2, y2, z2 in mm and t2 - t1 in ps of a block of events.
 pub(super) type Block = [[f64; BLOCK]; 7];
 
-/// Events to read, in host memory, f32 or f64 each.
+/// Events to read, f32 or f64 each.
 #[derive(Clone, Copy, Debug)]
 pub struct EventArrays<'a> {
     /// Position of the first photon, `[event][x, y, z]` in mm.
@@ -32,24 +32,34 @@ pub struct EventArraysMut<'a> {
 }
 
 /// An error if the three are no list of events.
-fn check(first: &Layout<2>, second: &Layout<2>, time: &Layout<1>) -> Result<()> {
+pub(super) fn check(first: &Layout<2>, second: &Layout<2>, time: &Layout<1>) -> Result<()> {
     let events = time.shape[0];
     for (name, positions) in [("first", first), ("second", second)] {
         if positions.shape != [events, 3] {
             fail!(TensorShape, "{name} has shape {:?}; times are of {events} events", positions.shape);
         }
     }
-    for (name, dtype, gpu) in
-        [("first", first.dtype, first.gpu), ("second", second.dtype, second.gpu), ("time", time.dtype, time.gpu)]
-    {
+    for (name, dtype) in [("first", first.dtype), ("second", second.dtype), ("time", time.dtype)] {
         if !matches!(dtype, DType::F32 | DType::F64) {
             fail!(TensorDtype, "{name} is {dtype:?}; it must be F32 or F64");
         }
-        if gpu.is_some() {
-            fail!(TensorDevice, "{name} is in a GPU's memory; events must be in host memory");
-        }
     }
     Ok(())
+}
+
+/// The same of a list that the processor reads or writes.
+fn check_on_host(first: &Layout<2>, second: &Layout<2>, time: &Layout<1>) -> Result<()> {
+    for (name, gpu) in
+        [("first_positions", first.gpu), ("second_positions", second.gpu), ("time_differences", time.gpu)]
+    {
+        if gpu.is_some() {
+            fail!(
+                TensorDevice,
+                "{name} is in a GPU's memory; with histo-images in host memory, events must be there, too"
+            );
+        }
+    }
+    check(first, second, time)
 }
 
 /// Positions of photons.
@@ -93,7 +103,7 @@ pub(super) struct Events<'a> {
 
 impl<'a> Events<'a> {
     pub(super) fn new(EventArrays { first, second, time }: &EventArrays<'a>) -> Result<Self> {
-        check(first.layout(), second.layout(), time.layout())?;
+        check_on_host(first.layout(), second.layout(), time.layout())?;
         Ok(Self { first: Positions::new(first), second: Positions::new(second), time: *time })
     }
 
@@ -119,7 +129,7 @@ pub(super) struct EventsMut<'a>(EventArraysMut<'a>);
 
 impl<'a> EventsMut<'a> {
     pub(super) fn new(to: EventArraysMut<'a>) -> Result<Self> {
-        check(to.first.layout(), to.second.layout(), to.time.layout())?;
+        check_on_host(to.first.layout(), to.second.layout(), to.time.layout())?;
         Ok(Self(to))
     }
 

@@ -2,6 +2,7 @@
 
 use super::cpu::engine::CpuEngine;
 use super::engine::{Engine, Method, Scan};
+use super::gpu::deposit::Depositor;
 use super::gpu::engine::GpuEngine;
 use super::input_doubts;
 use super::lattice::Lattice;
@@ -95,6 +96,8 @@ pub struct Pet {
     order: Vec<usize>,
     pub(super) replaced: u64,
     pub(super) history: Vec<Iteration>,
+    /// Made when events are first deposited on a GPU.
+    pub(super) depositor: Option<Depositor>,
     stream: usize,
 }
 
@@ -110,6 +113,7 @@ impl Pet {
             order: Vec::new(),
             replaced: 0,
             history: Vec::new(),
+            depositor: None,
             stream: 0,
         }
     }
@@ -128,6 +132,10 @@ impl Pet {
         }
     }
 
+    pub(super) fn stream(&self) -> usize {
+        self.stream
+    }
+
     /// Sets lattice and views; forgets the caller's tables and order. The response is looked at when it is needed: one that fits
     /// the lattice before need not fit this one.
     pub fn set_geometry(&mut self, lattice: Lattice, views: Views) -> Result<()> {
@@ -143,6 +151,7 @@ impl Pet {
         self.order.clear();
         self.history.clear();
         self.engine = None;
+        self.depositor = None;
         Ok(())
     }
 

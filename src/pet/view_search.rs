@@ -59,6 +59,11 @@ impl Search {
         Ok(Self { cells, starts, candidates, ..self })
     }
 
+    /// Cells of azimuth and tilt, where the candidates of each begin, all candidates, and directions of views.
+    pub(super) fn parts(&self) -> ([usize; 2], &[u32], &[u32], &[[f64; 3]]) {
+        (self.cells, &self.starts, &self.candidates, &self.directions)
+    }
+
     fn candidates(&self, [a, t]: [usize; 2]) -> &[u32] {
         let k = a * self.cells[1] + t;
         &self.candidates[self.starts[k] as usize..self.starts[k + 1] as usize]

@@ -20,7 +20,7 @@ pub struct Views {
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Rule {
+pub(super) enum Rule {
     /// The nearest azimuth, and of its tilts the nearest.
     Grid { azimuths: usize, tilts: usize },
     /// The smallest angle, the first of equals.
@@ -75,6 +75,11 @@ impl Views {
     /// All of them.
     pub fn list(&self) -> &[View] {
         &self.list
+    }
+
+    /// How the view of a direction is found.
+    pub(super) fn rule(&self) -> &Rule {
+        &self.rule
     }
 
     /// Largest tilt of a line, up or down, in radians.

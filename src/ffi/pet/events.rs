@@ -1,13 +1,15 @@
 //! List-mode events.
 
 use super::plan::{isoc_pet, with_plan};
-use super::tensors::expect_host_histos;
+use super::tensors::expect_histos;
 use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
+use crate::gpu::Device;
 use crate::pet::deposit::Dropped;
 use crate::pet::events::EventArrays;
+use std::sync::Arc;
 
 /// Events that are in no histo-image, by the first cause that applies, in this order.
 #[repr(C)]
@@ -72,7 +74,8 @@ unsafe fn no_events(name: &str, positions: *const isoc_tensor) -> Result<()> {
 /// `time` is NULL or valid.
 pub(super) unsafe fn expect_events(
     time: *const isoc_tensor,
-) -> Result<([Expected<'static, 2>; 2], Expected<'static, 1>)> {
+    gpus: &[Arc<Device>],
+) -> Result<([Expected<'_, 2>; 2], Expected<'_, 1>)> {
     // SAFETY: by this function's contract.
     let number = unsafe { event_count(time, 1) }?;
     let positions = |name| Expected {
@@ -81,7 +84,7 @@ pub(super) unsafe fn expect_events(
         dims: ["events", "axes"],
         optional: &[],
         dtypes: DType::REAL,
-        gpus: &[],
+        gpus,
     };
     let times = Expected {
         name: "time_differences",
@@ -89,7 +92,7 @@ pub(super) unsafe fn expect_events(
         dims: ["events"],
         optional: &[],
         dtypes: DType::REAL,
-        gpus: &[],
+        gpus,
     };
     Ok(([positions("first_positions"), positions("second_positions")], times))
 }
@@ -97,12 +100,13 @@ pub(super) unsafe fn expect_events(
 /// More events than any list has: a larger number is a mistake.
 const MAX_EVENTS: usize = 1 << 40;
 
-/// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx) in host memory, which the caller has set to zeros before
-/// the first of several lists. An event is counted in the view of its direction, in the voxel about
+/// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx), which the caller has set to zeros before
+/// the first of several lists, in host memory or on the GPU that the plan computes on. There the GPU counts, and the same voxels as the processor
+/// does. An event is counted in the view of its direction, in the voxel about
 /// `(p1 + p2) / 2 + (c / 2)(t2 - t1)(p1 - p2) / |p1 - p2|`.
 ///
 /// `first_positions` and `second_positions`: real (events, 3) of x, y, z in mm; `time_differences`: real (events) of t2 - t1 in ps,
-/// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory; a list may be empty. `dropped` may be NULL.
+/// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory, or with histo-images on a GPU on that GPU, all three; a list may be empty. `dropped` may be NULL.
 /// After an error (cancel, memory) part of the events may have been added.
 ///
 /// # Safety
@@ -119,7 +123,8 @@ pub unsafe extern "C" fn isoc_pet_deposit(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let to = expect_host_histos(pet, "histo_images", DType::HISTOS)?.output(histo_images)?;
+            let views = pet.views()?.len();
+            let to = expect_histos(pet, "histo_images", views, DType::HISTOS)?.output(histo_images)?;
             if event_count(time_differences, 0)? == 0 {
                 for (name, positions) in [("first_positions", first_positions), ("second_positions", second_positions)]
                 {
@@ -128,7 +133,7 @@ pub unsafe extern "C" fn isoc_pet_deposit(
                 // Nothing may be at NULL.
                 return if dropped.is_null() { Ok(()) } else { write_struct(dropped, &isoc_pet_dropped::default()) };
             }
-            let ([first, second], times) = expect_events(time_differences)?;
+            let ([first, second], times) = expect_events(time_differences, pet.gpus())?;
             let time = times.input(time_differences)?;
             let events =
                 EventArrays { first: first.input(first_positions)?, second: second.input(second_positions)?, time };

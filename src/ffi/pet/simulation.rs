@@ -170,7 +170,7 @@ pub unsafe extern "C" fn isoc_pet_simulate(
         // SAFETY: by this function's contract.
         unsafe {
             read_struct(tally)?;
-            let ([first, second], times) = expect_events(time_differences)?;
+            let ([first, second], times) = expect_events(time_differences, &[])?;
             let time = times.output(time_differences)?;
             let to = EventArraysMut {
                 first: first.output(first_positions)?,

@@ -2,6 +2,7 @@
 
 mod array;
 mod data;
+pub(super) mod deposit;
 pub(super) mod engine;
 mod finish;
 mod fourier;

@@ -1,0 +1,151 @@
+// Events into histo-images: the processor's arithmetic (src/pet/deposit.rs, src/pet/views.rs), operation by operation, so that the same voxel counts.
+#include <cuda_runtime.h>
+
+// Numbers of the caller's, f32 or f64.
+struct Numbers {
+    const void *data;
+    // Elements from one event to the next, and from x to y.
+    long long stride, along;
+    int is_double, unused;
+};
+
+// Mirrors `Deposit` in src/pet/gpu/deposit.rs.
+struct Deposit {
+    Numbers first, second, time;
+    long long count;
+    // Along x, y, z.
+    double sides[3], per_mm[3];
+    double half_light, max_tilt;
+    // The element at index 0, u32 or f32, and elements along x, y, z and views.
+    void *histos;
+    long long strides[4];
+    // Of a grid of views; 0 azimuths: of a list.
+    int azimuths, tilts;
+    // Of a list: cells of azimuth and tilt, where candidates of each begin, and directions of views.
+    int cells[2];
+    const unsigned *starts, *candidates;
+    const double *directions;
+    // Events by cause, in the order of `Dropped`.
+    unsigned long long *dropped;
+    int is_float, unused;
+};
+static_assert(sizeof(Numbers) == 32 && sizeof(Deposit) == 264);
+
+constexpr double PI = 3.14159265358979323846, HALF_PI = PI / 2, QUARTER_PI = PI / 4;
+constexpr int NONE = -1, CAUSES = 5;
+
+// No product is joined with a sum: rounded as on the processor.
+__device__ inline double mul(double a, double b) { return __dmul_rn(a, b); }
+__device__ inline double add(double a, double b) { return __dadd_rn(a, b); }
+__device__ inline double sub(double a, double b) { return __dsub_rn(a, b); }
+
+__device__ inline double read(const Numbers &n, long long event, int axis) {
+    const long long at = event * n.stride + axis * n.along;
+    return n.is_double ? static_cast<const double *>(n.data)[at] : (double)static_cast<const float *>(n.data)[at];
+}
+
+// Rounded down, 0 to `max`; NaN is 0.
+__device__ inline int whole(double v, double max) { return (int)fmin(fmax(v, 0.0), max); }
+
+// Angle of (x, y), x, y >= 0: src/cpu/elementary.rs.
+__device__ inline double angle(double x, double y) {
+    constexpr double ATAN[9] = { 0.9999999999999732,   -0.33333333330803444, 0.19999999604891724, -0.1428569042382642, 0.11110385045828013,
+                                 -0.09078392068648891, 0.07563703520159015,  -0.058745054996039166, 0.030662438483348382 };
+    double low = y < x ? y : x, high = y < x ? x : y, base = 0;
+    if (low > mul(0.41421356237309503, high)) {
+        const double l = low, h = high;
+        low = sub(l, h), high = add(l, h), base = QUARTER_PI;
+    }
+    const double t = __ddiv_rn(low, high), square = mul(t, t);
+    double sum = ATAN[8];
+    for (int k = 7; k >= 0; k--) sum = add(mul(sum, square), ATAN[k]);
+    const double found = add(base, mul(t, sum));
+    return y < x ? found : sub(HALF_PI, found);
+}
+
+__device__ inline int view_of(const Deposit &p, const double *d) {
+    const double sign = copysign(1.0, d[1]), x = mul(d[0], sign), y = mul(d[1], sign), z = mul(d[2], sign);
+    const double across = __dsqrt_rn(add(mul(d[0], d[0]), mul(d[1], d[1])));
+    const double part = angle(fabs(x), y), azimuth = x < 0 ? sub(PI, part) : part;
+    double tilt = copysign(angle(across, fabs(z)), z);
+    if (p.azimuths) {
+        int step = whole(add(mul(azimuth, __ddiv_rn((double)p.azimuths, PI)), 0.5), p.azimuths);
+        // Half a turn is azimuth 0 seen from the other side.
+        if (step == p.azimuths) step = 0, tilt = -tilt;
+        const int interval = whole(mul(add(__ddiv_rn(tilt, p.max_tilt), 1.0), mul(0.5, p.tilts)), p.tilts - 1);
+        return fabs(tilt) <= p.max_tilt ? step * p.tilts + interval : NONE;
+    }
+    if (!(fabs(tilt) <= p.max_tilt)) return NONE;
+    const int a = whole(mul(mul(azimuth, 1 / PI), p.cells[0]), p.cells[0] - 1);
+    const int t = whole(mul(mul(0.5, add(__ddiv_rn(tilt, p.max_tilt), 1.0)), p.cells[1]), p.cells[1] - 1);
+    const unsigned *cell = p.starts + (long long)a * p.cells[1] + t;
+    if (cell[1] - cell[0] == 1) return p.candidates[cell[0]];
+    double best = -1;
+    int found = 0;
+    for (unsigned k = cell[0]; k < cell[1]; k++) {
+        const int v = p.candidates[k];
+        const double *n = p.directions + 3ll * v;
+        const double cosine = fabs(add(add(mul(d[0], n[0]), mul(d[1], n[1])), mul(d[2], n[2])));
+        if (cosine > best) best = cosine, found = v;
+    }
+    return found;
+}
+
+// One count more; whether the voxel was full.
+__device__ inline bool count_one(const Deposit &p, long long at) {
+    if (p.is_float) {
+        // From 2^24 on one more is no more.
+        const float before = atomicAdd(static_cast<float *>(p.histos) + at, 1.0f);
+        return before + 1.0f == before;
+    }
+    unsigned *const to = static_cast<unsigned *>(p.histos) + at;
+    // Far from full, all threads that there are cannot fill it.
+    if (__ldcv(to) < 0xf0000000u) return atomicAdd(to, 1u), false;
+    for (unsigned seen = __ldcv(to); seen != ~0u;) {
+        const unsigned before = atomicCAS(to, seen, seen + 1);
+        if (before == seen) return false;
+        seen = before;
+    }
+    return true;
+}
+
+extern "C" __global__ void __launch_bounds__(256) deposit_events(const __grid_constant__ Deposit p) {
+    __shared__ unsigned long long causes[CAUSES];
+    if (threadIdx.x < CAUSES) causes[threadIdx.x] = 0;
+    __syncthreads();
+    unsigned own[CAUSES] = {};
+    for (long long i = blockIdx.x * 256ll + threadIdx.x; i < p.count; i += gridDim.x * 256ll) {
+        const double dt = read(p.time, i, 0);
+        double d[3], place[3];
+        bool finite = isfinite(dt);
+        double a[3], b[3];
+        for (int k = 0; k < 3; k++) {
+            a[k] = read(p.first, i, k), b[k] = read(p.second, i, k), d[k] = sub(a[k], b[k]);
+            finite = finite && isfinite(a[k]) && isfinite(b[k]);
+        }
+        const double square = add(add(mul(d[0], d[0]), mul(d[1], d[1])), mul(d[2], d[2]));
+        const double shift = __ddiv_rn(mul(p.half_light, dt), __dsqrt_rn(square));
+        for (int k = 0; k < 3; k++)
+            place[k] = add(mul(add(mul(0.5, add(a[k], b[k])), mul(shift, d[k])), p.per_mm[k]), mul(0.5, p.sides[k]));
+        const double sum = add(add(add(place[0], place[1]), place[2]), square);
+        int cause = NONE;
+        if (!isfinite(sum) || !(square > 0)) {
+            cause = !finite ? 0 : square == 0 ? 1 : 3;
+        } else if (const int view = view_of(p, d); view == NONE) {
+            cause = 2;
+        } else {
+            bool inside = true;
+            long long at = view * p.strides[3];
+            for (int k = 0; k < 3; k++) {
+                inside = inside && place[k] >= 0 && place[k] < p.sides[k];
+                at += whole(place[k], p.sides[k]) * p.strides[k];
+            }
+            cause = !inside ? 3 : count_one(p, at) ? 4 : NONE;
+        }
+        for (int k = 0; k < CAUSES; k++) own[k] += cause == k;
+    }
+    for (int k = 0; k < CAUSES; k++)
+        if (own[k]) atomicAdd(&causes[k], (unsigned long long)own[k]);
+    __syncthreads();
+    if (threadIdx.x < CAUSES && causes[threadIdx.x]) atomicAdd(&p.dropped[threadIdx.x], causes[threadIdx.x]);
+}
