@@ -2522,12 +2522,13 @@ isoc_status isoc_pet_reconstruct(isoc_pet *pet,
 // Writes what each pass of the last reconstruction saw.
 isoc_status isoc_pet_history(isoc_pet *pet, isoc_pet_iteration *iterations, int64_t capacity, int64_t *count);
 
-// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx) in host memory, which the caller has set to zeros before
-// the first of several lists. An event is counted in the view of its direction, in the voxel about
+// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx), which the caller has set to zeros before
+// the first of several lists, in host memory or on the GPU that the plan computes on. There the GPU counts, and the same voxels as the processor
+// does. An event is counted in the view of its direction, in the voxel about
 // `(p1 + p2) / 2 + (c / 2)(t2 - t1)(p1 - p2) / |p1 - p2|`.
 //
 // `first_positions` and `second_positions`: real (events, 3) of x, y, z in mm; `time_differences`: real (events) of t2 - t1 in ps,
-// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory; a list may be empty. `dropped` may be NULL.
+// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory, or with histo-images on a GPU on that GPU, all three; a list may be empty. `dropped` may be NULL.
 // After an error (cancel, memory) part of the events may have been added.
 isoc_status isoc_pet_deposit(isoc_pet *pet,
                              const isoc_tensor *first_positions,

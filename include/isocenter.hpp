@@ -1762,8 +1762,8 @@ public:
         return detail::get(found, isoc_pet_history, self(), passes.data(), passes.count(), &found);
     }
 
-    // Adds list-mode events to histo-images, u32 or f32 in host memory, which begin as zeros. Positions: real (events, 3) of x, y, z in
-    // mm; time differences t2 - t1: real (events) in ps. Returns what was left out.
+    // Adds list-mode events to histo-images, u32 or f32, which begin as zeros, in host memory or on the plan's GPU, which then counts; there the events
+    // may be, too. Positions: real (events, 3) of x, y, z in mm; time differences t2 - t1: real (events) in ps. Returns what was left out.
     outcome<dropped> deposit(const const_tensor &first_positions, const const_tensor &second_positions,
                              const const_tensor &time_differences, const tensor &histo_images) {
         dropped events;

@@ -73,6 +73,8 @@ fn failed(len: usize) -> Error {
 pub unsafe trait Plain: Copy + Send + Sync {}
 // SAFETY: floating-point numbers.
 unsafe impl Plain for f32 {}
+// SAFETY: whole numbers.
+unsafe impl Plain for u32 {}
 // SAFETY: floating-point numbers.
 unsafe impl Plain for f64 {}
 // SAFETY: integers.

@@ -18,6 +18,14 @@ pub(super) struct Search {
     candidates: Vec<u32>,
 }
 
+/// See [`Search`].
+pub(super) struct SearchParts<'a> {
+    pub(super) cells: [usize; 2],
+    pub(super) starts: &'a [u32],
+    pub(super) candidates: &'a [u32],
+    pub(super) directions: &'a [[f64; 3]],
+}
+
 /// Cells a view, so that most cells have one candidate.
 const CELLS_A_VIEW: usize = 32;
 const MAX_CELLS: usize = 1 << 19;
@@ -59,9 +67,10 @@ impl Search {
         Ok(Self { cells, starts, candidates, ..self })
     }
 
-    /// Cells of azimuth and tilt, where the candidates of each begin, all candidates, and directions of views.
-    pub(super) fn parts(&self) -> ([usize; 2], &[u32], &[u32], &[[f64; 3]]) {
-        (self.cells, &self.starts, &self.candidates, &self.directions)
+    /// For those who search elsewhere.
+    pub(super) fn parts(&self) -> SearchParts<'_> {
+        let Self { directions, cells, starts, candidates, .. } = self;
+        SearchParts { cells: *cells, starts, candidates, directions }
     }
 
     fn candidates(&self, [a, t]: [usize; 2]) -> &[u32] {

@@ -411,7 +411,8 @@ class PET(Plan):
         time_differences : array
             t2 - t1 in ps, (events,): positive where the event is nearer to p1.
         histo_images : array
-            uint32 or float32 (views, nz, ny, nx), which the events are added to.
+            uint32 or float32 (views, nz, ny, nx), which the events are added to. On the GPU that the plan computes on the GPU counts, the same
+            voxels as the processor; there the events may be, too, all three arrays.
 
         Returns
         -------

@@ -78,12 +78,12 @@ impl Depositor {
             Rule::Grid { azimuths, tilts } => ([*azimuths as i32, *tilts as i32], None),
             Rule::Angle(search) => {
                 let _current = device.enter()?;
-                let (cells, starts, candidates, directions) = search.parts();
+                let parts = search.parts();
                 let search = Search {
-                    starts: queue.upload(starts)?,
-                    candidates: queue.upload(candidates)?,
-                    directions: queue.upload(directions)?,
-                    cells: cells.map(|n| n as i32),
+                    starts: queue.upload(parts.starts)?,
+                    candidates: queue.upload(parts.candidates)?,
+                    directions: queue.upload(parts.directions)?,
+                    cells: parts.cells.map(|n| n as i32),
                 };
                 ([0; 2], Some(search))
             }
