@@ -286,6 +286,9 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
     }
 
     fn take_crew(&mut self, context: &Arc<Context>, frames: usize) -> Result<Vec<Self>> {
+        if !self.crew.is_possible() {
+            return Ok(Vec::new());
+        }
         let maps = match &self.maps {
             Some(maps) => Some((LentVector::new(&self.vectors.queue, maps)?, maps.count())),
             None => None,
