@@ -37,8 +37,8 @@ fn events(count: usize) -> Vec<[f64; 7]> {
             let (azimuth, tilt) = if k % 5 == 0 { ((k % 16) as f64 * PI / 16.0, 0.0) } else { (azimuth, tilt) };
             let n = View { azimuth, tilt }.axes()[0];
             // Whole millimetres lie on borders.
-            let place: [f64; 3] = std::array::from_fn(|_| {
-                let v = random.random_range(-60.0f64..60.0);
+            let place = [55.0f64, 55.0, 23.0].map(|half| {
+                let v = random.random_range(-half..half);
                 if k % 3 == 0 { v.round() } else { v }
             });
             let off = if k % 4 == 0 { 0.0 } else { random.random_range(-200.0..200.0) };
@@ -129,7 +129,7 @@ fn the_gpu_counts_what_the_processor_counts() {
         };
         let expected = expect(&interleaved::read(&double));
         assert!(expected.1.not_finite > 0 && expected.1.equal_positions > 0 && expected.1.outside_tilts > 0);
-        assert!(expected.1.total() < 150_000, "{:?}", expected.1);
+        assert!(expected.1.total() < 100_000, "{:?}", expected.1);
         assert!(counted(&device, &views, &double, &vec![3u32; count], false) == expected, "f64");
         let expected = expect(&interleaved::read(&single));
         assert!(counted(&device, &views, &single, &vec![3u32; count], false) == expected, "f32");
