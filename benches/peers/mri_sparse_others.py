@@ -105,7 +105,7 @@ def main():
     parser.add_argument("--picture")
     parser.add_argument("--sizes", default="2,3")
     asked = parser.parse_args()
-    sizes = {"2": ((256, 256), 64, 512), "3": ((128,) * 3, 4000, 256)}
+    sizes = {"2": ((256, 256), 64, 512), "3": ((128,) * 3, 2000, 256)}
     if asked.small:
         sizes = {"2": ((64, 64), 30, 128), "3": ((32,) * 3, 300, 64)}
     for axes in asked.sizes.split(","):
