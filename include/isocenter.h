@@ -2273,6 +2273,16 @@ isoc_status isoc_mri_objective(isoc_mri *mri,
                                int64_t capacity,
                                int64_t *count);
 
+// How far each value of isoc_mri_objective is above its minimum at most: its difference to the highest lower bound seen so far (a scaled
+// residual's, Kim et al. 2007), looked for before the first iteration, after every tenth and after the last. It is as exact as transforms
+// are: `tolerance` times |samples|^2. Of wavelets and blocks that stay where they are (options.fixed_grid, or the primal-dual method); none
+// with other penalties, and none of a grid that moves, which has no one minimum.
+isoc_status isoc_mri_gap(isoc_mri *mri,
+                         int64_t image,
+                         double *gaps,
+                         int64_t capacity,
+                         int64_t *count);
+
 // isoc_mri_reconstruct for samples that do not fit memory: `read` is asked for `at_once` of them at a time (0: for 2^24 values, or an
 // eighth of the memory cap), in order, each once; a multiple of a readout's samples keeps straight lines whole. With frames
 // (isoc_mri_set_frames) it is asked for each frame's in turn, whole, so that those of windows that overlap are asked for again, and

@@ -1537,6 +1537,12 @@ public:
         return detail::get(found, isoc_mri_objective, self(), image, objectives.data(), objectives.count(), &found);
     }
 
+    // How far each of these is above the minimum at most; only of wavelets and blocks that stay where they are.
+    outcome<int64_t> gap(int64_t image, span<double> gaps) {
+        int64_t found = 0;
+        return detail::get(found, isoc_mri_gap, self(), image, gaps.data(), gaps.count(), &found);
+    }
+
     // Makes Q unless it is there; reconstruct does so by itself.
     outcome<void> compute_q() { return detail::call(isoc_mri_compute_q, self()); }
 

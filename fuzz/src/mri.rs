@@ -450,7 +450,12 @@ impl Mri<'_> {
         let (handle, image) = (self.handle(), self.caller.input.size(0, 3, SIDE));
         let capacity = self.caller.input.size(RESIDUALS, 8, SAMPLES);
         let (residuals, found) = (self.caller.room(capacity, RESIDUALS, 0.0), self.caller.passed(0i64));
-        let done = call!(self.caller, isoc_mri_history(handle, image, residuals, capacity, found));
+        let of = match self.caller.input.odd(2) {
+            Some(0) => isoc_mri_objective,
+            Some(_) => isoc_mri_gap,
+            None => isoc_mri_history,
+        };
+        let done = call!(self.caller, of(handle, image, residuals, capacity, found));
         self.caller.done(done, None);
     }
 

@@ -15,7 +15,7 @@ use crate::cpu::buffer::collected;
 use crate::error::{Result, fail};
 use crate::nufft::toeplitz::doubled;
 use crate::solve::Vectors;
-use crate::solve::fista::Progress;
+use crate::solve::history::Progress;
 use rustfft::num_complex::Complex;
 
 impl Mri {

@@ -14,7 +14,7 @@ use crate::error::{Result, fail};
 use crate::gpu::Device;
 use crate::nufft::toeplitz::doubled;
 use crate::solve::Stop;
-use crate::solve::fista::Progress;
+use crate::solve::history::Progress;
 use std::sync::Arc;
 
 /// Maximum number of voxels along an axis of an image.

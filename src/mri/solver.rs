@@ -8,7 +8,8 @@ use crate::context::{Job, Stage};
 use crate::error::Result;
 use crate::solve::Vectors;
 use crate::solve::conjugate_gradient::{LinearSystem, conjugate_gradient};
-use crate::solve::fista::{Progress, fista};
+use crate::solve::fista::fista;
+use crate::solve::history::Progress;
 use crate::solve::primal_dual::primal_dual;
 
 /// How a solution went, and the weight from which on its penalty leaves nothing, if that is known.
@@ -48,7 +49,7 @@ pub(super) fn solve<E: Engine>(
         Solver::ConjugateGradient => {
             let mut system = System { engine, scratch, solve, job, share };
             let residuals = conjugate_gradient(&mut system, right, image, !solve.warm_start, solve.stop)?;
-            (Progress { residuals, objectives: Vec::new() }, None)
+            (Progress { residuals, ..Progress::default() }, None)
         }
         Solver::Fista(sparse) => {
             let mut problem = Problem::new(engine, solve, scratch, (sparse, false), (job, share))?;

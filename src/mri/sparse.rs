@@ -228,6 +228,14 @@ impl<E: Engine> Composite for Problem<'_, E> {
         Ok(self.solve.lambda * sum)
     }
 
+    fn within(&mut self, r: &Vector<E>) -> Result<Option<f64>> {
+        if !self.fixed || matches!(self.penalty, Kind::Variation { .. }) {
+            return Ok(None);
+        }
+        let [_, largest] = self.sizes(r)?;
+        Ok(Some(self.solve.lambda / largest))
+    }
+
     fn after(&mut self) -> Result<()> {
         self.iteration += 1;
         self.job.advance(self.share / self.solve.stop.iterations as f64);

@@ -5,7 +5,8 @@
 //! Comput. Math. 15, 2015. The step is one over the largest curvature that was met: no norm has to be known. N is applied to each image,
 //! and N of an extrapolated one is extrapolated, so that the objective of each image is known for nothing.
 
-use super::{Course, Momentum, Stop, Survey, Vectors};
+use super::history::{History, Progress, nothing};
+use super::{Course, Momentum, Stop, Vectors};
 use crate::error::Result;
 
 /// The problem |A x - d|^2 / 2 + penalty(x), with N = A^H A, and the arithmetic of the vectors that it is about.
@@ -18,34 +19,15 @@ pub(crate) trait Composite {
     fn prox(&mut self, step: f64, v: &mut VectorOf<Self>) -> Result<f64>;
     /// penalty(x), where [`Composite::prox`] did not make it.
     fn penalty(&mut self, x: &VectorOf<Self>) -> Result<f64>;
+    /// The largest s for which s |r.y| is at most penalty(y) whatever y is, which makes s r a dual; None where that is not known, and where
+    /// the penalty changes from iteration to iteration.
+    fn within(&mut self, r: &VectorOf<Self>) -> Result<Option<f64>>;
     /// After each iteration; an error ends the solution.
     fn after(&mut self) -> Result<()>;
 }
 
 /// A vector of a problem.
 pub(crate) type VectorOf<C> = <<C as Composite>::Vectors as Vectors>::Vector;
-
-/// How a solution went.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Progress {
-    /// |step| / |image| of each iteration, after 1 for the start.
-    pub residuals: Vec<f64>,
-    /// The objective before the first iteration and after each.
-    pub objectives: Vec<f64>,
-}
-
-impl Progress {
-    /// After a step.
-    pub(super) fn push(&mut self, seen: &Survey, data: f64, penalty: f64) {
-        self.residuals.push(if seen.square > 0.0 { (seen.step / seen.square).sqrt() } else { 0.0 });
-        self.objectives.push(data / 2.0 + seen.energy / 2.0 - seen.overlap + penalty);
-    }
-
-    /// Whether to go on.
-    pub(super) fn goes_on(&self, stop: Stop) -> bool {
-        self.residuals.len() <= stop.iterations && self.residuals.last().is_none_or(|r| *r > stop.tolerance)
-    }
-}
 
 /// The largest curvature allowed for is so much more than what was met.
 pub(super) const MARGIN: f64 = 1.05;
@@ -64,18 +46,18 @@ pub(crate) fn fista<C: Composite>(
     let count = problem.vectors().len(right);
     let mut next_product = problem.vectors().zeros(count)?;
     let Some(mut curvature) = first_curvature(problem, right, &mut next_product)? else {
-        return nothing(problem, x, data);
+        return nothing(problem, right, x, data);
     };
     let mut next = problem.vectors().uninitialised(count)?;
     let mut product = problem.vectors().zeros(count)?;
     let mut before = problem.vectors().uninitialised(count)?;
     let mut before_product = problem.vectors().uninitialised(count)?;
-    let mut progress = begin(problem, right, (x, &mut product), start_is_zero, data)?;
+    let mut history = History::begin(problem, right, [x, &mut product, &mut next], start_is_zero, data, stop)?;
     problem.vectors().copy((x, 0), (&mut before, 0), count)?;
     problem.vectors().copy((&product, 0), (&mut before_product, 0), count)?;
     let mut t = 1.0f64;
     let mut momentum = 0.0;
-    while progress.goes_on(stop) {
+    while history.goes_on() {
         let course = Course { x: [&*x, &product], before: [&before, &before_product] };
         problem.vectors().descend(1.0 / curvature, momentum, course, right, &mut next)?;
         let penalty = problem.prox(1.0 / curvature, &mut next)?;
@@ -91,7 +73,7 @@ pub(crate) fn fista<C: Composite>(
         std::mem::swap(x, &mut next);
         std::mem::swap(&mut before_product, &mut product);
         std::mem::swap(&mut product, &mut next_product);
-        progress.push(&seen, data, penalty);
+        history.push(problem, &seen, penalty, [&product, right], &mut next)?;
         problem.after()?;
         if seen.turn > 0.0 {
             (t, momentum) = (1.0, 0.0);
@@ -100,25 +82,7 @@ pub(crate) fn fista<C: Composite>(
             (t, momentum) = (following, (t - 1.0) / following);
         }
     }
-    Ok(progress)
-}
-
-/// Before the first iteration; `product`, 0 when given, is N x afterwards.
-pub(super) fn begin<C: Composite>(
-    problem: &mut C,
-    right: &VectorOf<C>,
-    (x, product): (&VectorOf<C>, &mut VectorOf<C>),
-    start_is_zero: bool,
-    data: f64,
-) -> Result<Progress> {
-    let mut objective = data / 2.0;
-    if !start_is_zero {
-        problem.normal(x, product)?;
-        let vectors = problem.vectors();
-        objective += vectors.dot(x, product)? / 2.0 - vectors.dot(x, right)?;
-        objective += problem.penalty(x)?;
-    }
-    Ok(Progress { residuals: vec![1.0], objectives: vec![objective] })
+    Ok(history.end())
 }
 
 /// The curvature of |A x - d|^2 / 2 along A^H d; None if that is 0.
@@ -135,12 +99,4 @@ pub(super) fn first_curvature<C: Composite>(
     let curvature = problem.vectors().dot(right, product)? / square;
     // A^H d is not 0, and neither is A A^H d; rounding might say so.
     Ok((curvature > 0.0 && curvature.is_finite()).then_some(curvature))
-}
-
-/// Without data the image is 0, whatever the start.
-pub(super) fn nothing<C: Composite>(problem: &mut C, x: &mut VectorOf<C>, data: f64) -> Result<Progress> {
-    let vectors = problem.vectors();
-    let zeros = vectors.zeros(vectors.len(x))?;
-    vectors.combine(1.0, &zeros, 0.0, x)?;
-    Ok(Progress { residuals: vec![0.0], objectives: vec![data / 2.0] })
 }

@@ -9,6 +9,7 @@ pub(crate) mod dense;
 pub(crate) mod fista;
 pub(crate) mod gpu;
 pub(crate) mod hermitian;
+pub(crate) mod history;
 pub(crate) mod leading;
 pub(crate) mod primal_dual;
 mod stop;

@@ -4,7 +4,8 @@
 //! Optim. Theory Appl. 158, 2013, algorithm 3.1; B. C. Vu, "A splitting algorithm for dual monotone inclusions involving cocoercive
 //! operators", Adv. Comput. Math. 38, 2013.
 
-use super::fista::{Composite, MARGIN, Progress, SHORTEST, VectorOf, begin, first_curvature, nothing};
+use super::fista::{Composite, MARGIN, SHORTEST, VectorOf, first_curvature};
+use super::history::{History, Progress, nothing};
 use super::{Course, Momentum, Stop, Vectors};
 use crate::error::Result;
 
@@ -30,13 +31,13 @@ pub(crate) fn primal_dual<S: Splitting>(
     let count = problem.vectors().len(right);
     let mut next_product = problem.vectors().zeros(count)?;
     let Some(mut curvature) = first_curvature(problem, right, &mut next_product)? else {
-        return nothing(problem, x, data);
+        return nothing(problem, right, x, data);
     };
     let mut next = problem.vectors().uninitialised(count)?;
     let mut product = problem.vectors().zeros(count)?;
     let mut ahead = problem.vectors().uninitialised(count)?;
-    let mut progress = begin(problem, right, (x, &mut product), start_is_zero, data)?;
-    while progress.goes_on(stop) {
+    let mut history = History::begin(problem, right, [x, &mut product, &mut next], start_is_zero, data, stop)?;
+    while history.goes_on() {
         // 1 / t - s |K|^2 = L / 2 is what convergence asks for; half of 1 / t goes to each.
         let (primal, dual) = (1.0 / curvature, curvature / 2.0 / problem.norm_square());
         let course = Course { x: [&*x, &product], before: [&*x, &product] };
@@ -54,8 +55,9 @@ pub(crate) fn primal_dual<S: Splitting>(
         problem.raise(dual, &ahead)?;
         std::mem::swap(x, &mut next);
         std::mem::swap(&mut product, &mut next_product);
-        progress.push(&seen, data, problem.penalty(x)?);
+        let penalty = problem.penalty(x)?;
+        history.push(problem, &seen, penalty, [&product, right], &mut next)?;
         problem.after()?;
     }
-    Ok(progress)
+    Ok(history.end())
 }

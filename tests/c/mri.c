@@ -282,6 +282,8 @@ static void extras(void) {
         isoc_mri_adjoint(mri, &s, &v), OUT_OF_RANGE, "turns", "seconds", "method");
     BAD("export of no Q", (void)0, isoc_mri_export_q(mri, NULL), NULL_POINTER, "q is NULL");
     BAD("history of nothing", (void)0, isoc_mri_history(mri, 0, NULL, 0, NULL), NOT_CONFIGURED, "isoc_mri_reconstruct");
+    BAD("objective of nothing", (void)0, isoc_mri_objective(mri, 0, NULL, 0, NULL), NOT_CONFIGURED, "isoc_mri_reconstruct");
+    BAD("gap of nothing", (void)0, isoc_mri_gap(mri, 0, NULL, 0, NULL), NOT_CONFIGURED, "isoc_mri_reconstruct");
 }
 
 static void matrices(void) {

@@ -274,6 +274,14 @@ impl Scan {
         values
     }
 
+    pub(crate) fn gap(&self, image: i64) -> Vec<f64> {
+        let (mut found, mut values) = (0, vec![f64::NAN; 10_000]);
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_gap(self.mri, image, values.as_mut_ptr(), values.len() as i64, &mut found) });
+        values.truncate(found as usize);
+        values
+    }
+
     /// exp(-2 pi i (k_m . r + f(r) t_m) - d(r) t_m) S_c(r), by the model's words.
     pub(crate) fn element(&self, coil: usize, m: usize, voxel: usize) -> C {
         let [nz, ny, nx] = self.grid;

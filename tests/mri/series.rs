@@ -504,6 +504,22 @@ fn images_together_make_the_objective_least(penalty: u32, series: &[Option<usize
                 // Rounding of sums over samples, and of singular values as roots, relative to the whole; in single precision of transforms, too.
                 let bound = if double { 1e-7 } else { 1e-4 };
                 assert!((told / least - 1.0).abs() <= bound, "{name}: told {told}, is {least}");
+                for p in 0..problems as i64 {
+                    let (values, gaps) = (scan.objective(p), scan.gap(p));
+                    if penalty == 4 {
+                        assert!(gaps.is_empty(), "{name}: {gaps:?}");
+                        continue;
+                    }
+                    assert_eq!(gaps.len(), values.len(), "{name}");
+                    let last = values[values.len() - 1];
+                    for (value, gap) in values.iter().zip(&gaps) {
+                        assert!(value - gap <= last * (1.0 + bound), "{name}: {value} - {gap} is above {last}");
+                    }
+                    // Steps are 1e-9 (1e-6) of the image at the end, and curvature some 1e3 of lambda's 30 for images of some 10: a dual
+                    // is that much shorter.
+                    let end = gaps[gaps.len() - 1];
+                    assert!(end <= 10.0 * bound * last, "{name}: {end} of {last}");
+                }
                 for seed in 20..24 {
                     let mut near = x.clone();
                     near.iter_mut()

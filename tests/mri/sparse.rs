@@ -143,10 +143,27 @@ fn wavelets_meet_their_conditions() {
             assert!((last / value - 1.0).abs() < if double { 1e-9 } else { 1e-5 }, "{last} {value}");
             assert_eq!(told.len(), scan.history(k as i64).len());
             assert!(told[0] > *last, "{told:?}");
+            // The first image is 0, and of its residual -d that part is a dual which leaves no coefficient above lambda.
+            let gaps = scan.gap(k as i64);
+            assert_eq!(gaps.len(), told.len());
+            let all = data(&scan, &samples, k);
+            let most = haar(grid, &b).iter().map(|v| v.norm()).fold(0.0, f64::max);
+            let first = all * (1.0 - lambda / most).powi(2);
+            let rounding = if double { 1e-9 } else { 1e-5 } * all;
+            assert!((gaps[0] - first).abs() < rounding, "{} {first}", gaps[0]);
+            // No bound is above the minimum. At the end the gradient is as long as lambda to `close`, which shrinks the dual by that part.
+            for (value, gap) in told.iter().zip(&gaps) {
+                assert!(*gap >= 0.0 && value - gap <= last + rounding, "{value} - {gap} is above {last}");
+            }
+            let end = gaps.last().expect("a gap");
+            assert!(*end <= close / lambda * last + rounding, "{grid:?}, {algorithm}: {end} of {last}");
         }
         // To the tolerance of transforms.
         let seen = scan.info().lambda_limit;
         assert!((seen / limit - 1.0).abs() < 1e-5, "{seen} {limit}");
+        scan.options(|o| (o.penalty, o.lambda, o.iterations) = (WAVELETS, lambda, 3));
+        scan.to_image(isoc_mri_reconstruct, &samples);
+        assert_eq!(scan.gap(0), [], "a grid that moves has no minimum");
     }
 }
 
@@ -241,6 +258,7 @@ fn variation_is_minimal() {
             assert!(e < if double && huber > 0.0 { 1e-5 } else { 5e-3 }, "{grid:?}, {algorithm}, {huber}: {e:.1e}");
             let told = scan.objective(k as i64);
             assert!((told.last().expect("an objective") / found - 1.0).abs() < 1e-5);
+            assert_eq!(scan.gap(k as i64), []);
         }
     }
 }
@@ -314,6 +332,11 @@ fn nothing_is_kept_of_nothing() {
             let largest = image.iter().map(|v| v.norm()).fold(0.0, f64::max);
             // The primal-dual method comes nearer from iteration to iteration.
             assert!(largest < if of == 0.0 { 1e-300 } else { 1e-6 }, "{penalty}, {algorithm}: {largest:.1e}");
+            if penalty == WAVELETS && algorithm == PRIMAL_DUAL {
+                // Where nothing is to be kept, all of the data are a dual: the objective is |d|^2 / 2, and is the least.
+                let (told, gaps) = (scan.objective(0), scan.gap(0));
+                assert!(gaps.len() == told.len() && gaps[gaps.len() - 1] <= 1e-9 * told[0], "{gaps:?}");
+            }
         }
     }
 }

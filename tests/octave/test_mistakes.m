@@ -186,6 +186,7 @@ function missing_and_extra_arguments()
         'MRI.griddingStream', {'read'}, 3
         'MRI.history', {}, 1
         'MRI.objective', {}, 1
+        'MRI.gap', {}, 1
         'MRI.computeQ', {}, 0
         'MRI.exportQ', {}, 0
         'MRI.importQ', {}, 1

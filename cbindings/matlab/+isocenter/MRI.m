@@ -21,7 +21,7 @@ classdef MRI < handle
 %   setFrames, setWindows, setBasis       series: frames, sliding windows, images that change while samples are taken
 %   forward, adjoint     image -> samples and back, exact transposes of each other
 %   gridding             samples -> image, weighted by density: the quick reconstruction
-%   reconstruct, history, objective   samples -> image by iterations, and how they went
+%   reconstruct, history, objective, gap   samples -> image by iterations, and how they went
 %   reconstructStream, griddingStream     the same of samples that do not fit memory
 %   normal               the system that reconstruct solves, for solvers of your own
 %   computeQ, exportQ, importQ            Q of the trajectory, made once for all its scans
@@ -248,6 +248,13 @@ classdef MRI < handle
             %   norm + Lambda times the penalty, before the first iteration and after each.
             %   mri.objective(K) is that of image K where every coil has its own.
             objectives = isocenter_mex('mri.objective', self.id, varargin{:});
+        end
+
+        function gaps = gap(self, varargin)
+            % GAP  How far each value of objective is above the minimum at most, by the highest lower bound so far. Of penalties 'wavelets' and
+            %   'low_rank' whose grid stays: with FixedGrid, or with Algorithm 'primal_dual'; else empty.
+            %   mri.gap(K) is that of image K where every coil has its own.
+            gaps = isocenter_mex('mri.gap', self.id, varargin{:});
         end
 
         function computeQ(self, varargin)

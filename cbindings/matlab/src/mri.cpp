@@ -488,6 +488,10 @@ static void objective(call &c) {
     told(c, isoc_mri_objective);
 }
 
+static void gap(call &c) {
+    told(c, isoc_mri_gap);
+}
+
 static void compute_q(call &c) {
     c.takes({});
     check(isoc_mri_compute_q(c.plan->mri()));
@@ -571,6 +575,7 @@ const std::vector<command> mri_commands{
     { "gridding_stream", gridding_stream },
     { "history", history },
     { "objective", objective },
+    { "gap", gap },
     { "compute_q", compute_q },
     { "export_q", export_q },
     { "import_q", import_q },

@@ -976,6 +976,7 @@ FUNCTIONS = {
     "isoc_mri_reconstruct": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_mri_history": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_mri_objective": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_mri_gap": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_mri_reconstruct_stream": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, isoc_mri_read_fn, c.c_void_p,
                                                 c.POINTER(isoc_tensor)]),
     "isoc_mri_gridding_stream": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, isoc_mri_read_fn, c.c_void_p,

@@ -389,6 +389,12 @@ class MRI(Plan):
         iteration and after each: float64. Empty but with penalties "wavelets", "variation" and "low_rank"."""
         return self._list(lib.isoc_mri_objective, image)
 
+    def gap(self, image=0):
+        """How far each value of `objective` is above the minimum at most: float64, by the highest lower bound so far, looked for before the
+        first iteration, after every tenth and after the last. Empty but with penalties "wavelets" and "low_rank", and with these
+        where the grid moves: with `fixed_grid=False` and algorithm "fista"."""
+        return self._list(lib.isoc_mri_gap, image)
+
     def _list(self, function, image):
         found, image = ctypes.c_int64(), integer(image, "image")
         self._run(function, image, None, 0, ctypes.byref(found))

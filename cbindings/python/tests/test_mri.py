@@ -301,6 +301,9 @@ class Mri(unittest.TestCase):
                 self.close_to(found, image, 0.02)  # of a weight of 1, where F^H F is 400
                 self.assertLess(objective[-1], 0.01 * objective[0])
                 self.assertEqual(len(objective), len(mri.history()))
+                gap = mri.gap()
+                self.assertEqual(len(gap), len(objective) if penalty == "wavelets" else 0)
+                self.assertTrue((objective[: len(gap)] - gap <= objective[-1] * (1 + 1e-9)).all())
         limit = mri.info().lambda_limit
         mri.set_options(penalty="wavelets", wavelet="haar", levels=2, lambda_=1.001 * limit)
         self.assertEqual(np.abs(mri.reconstruct(samples)).max(), 0)
