@@ -2,8 +2,9 @@
 
 use super::convolutions::{fitting, tell_of_pairs};
 use super::engine::{Engine, Solve, Vector};
-use super::frames::{Frames, put_images, with_side};
+use super::frames::{Frames, with_side};
 use super::normal::{Scratch, normal};
+use super::parts::Part;
 use super::penalty::Solver;
 use super::solver::{self, Solution};
 use super::transform::Fourier;
@@ -189,7 +190,7 @@ impl Call<'_> {
                     }
                     Ok(made)
                 })?;
-                put_images(e, &made, frame, &mut result)
+                Part::Images.scatter(e, &made, &mut result, (frames, frame))
             },
             |side| sides.push(side),
         )?;

@@ -1,10 +1,9 @@
 //! Frames of a series: ranges of a scan's samples, which may overlap, with images of their own.
 
-use super::engine::{Engine, Solve, Vector};
+use super::engine::{Engine, Solve};
 use super::transform::{Effects, Fourier};
 use crate::cpu::buffer::{collected, copied};
 use crate::error::{Result, fail};
-use crate::solve::Vectors;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -192,29 +191,4 @@ impl<E: Engine> Drop for WithSide<'_, E> {
     fn drop(&mut self) {
         self.engine.exchange(self.side);
     }
-}
-
-/// Samples `[coil][sample]` of a frame, of all that there are.
-pub(super) fn gather<E: Engine>(engine: &mut E, all: &Vector<E>, range: &Range<usize>) -> Result<Vector<E>> {
-    let (coils, samples) = (engine.scan().coils, engine.scan().samples());
-    let mut part = engine.vectors().uninitialised(coils * range.len())?;
-    for coil in 0..coils {
-        let from = (all, coil * samples + range.start);
-        engine.vectors().copy(from, (&mut part, coil * range.len()), range.len())?;
-    }
-    Ok(part)
-}
-
-/// A frame's images, of all that there are.
-pub(super) fn frame_images<E: Engine>(engine: &mut E, all: &Vector<E>, frame: usize) -> Result<Vector<E>> {
-    let count = engine.scan().problems() * engine.scan().unknowns();
-    let mut part = engine.vectors().uninitialised(count)?;
-    engine.vectors().copy((all, frame * count), (&mut part, 0), count)?;
-    Ok(part)
-}
-
-/// Puts a frame's images among all.
-pub(super) fn put_images<E: Engine>(engine: &mut E, part: &Vector<E>, frame: usize, all: &mut Vector<E>) -> Result<()> {
-    let count = engine.scan().problems() * engine.scan().unknowns();
-    engine.vectors().copy((part, 0), (all, frame * count), count)
 }

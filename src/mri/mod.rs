@@ -21,6 +21,7 @@ mod matrix;
 pub mod merit;
 mod normal;
 mod operators;
+mod parts;
 mod penalty;
 pub mod phantom;
 mod plan;

@@ -4,10 +4,11 @@ use super::call::{Call, Encode, read_start};
 use super::convolutions::fitting;
 use super::doubts::are_real;
 use super::engine::{Engine, Purpose, Solve};
-use super::frames::{Frames, gather, with_side};
+use super::frames::{Frames, with_side};
+use super::parts::Part;
 use super::penalty::{Penalty, Solver};
 use super::plan::{Mri, Plan, each};
-use super::shared_frames::{Flow, Part};
+use super::shared_frames::Flow;
 use super::solver::Solution;
 use crate::array::{Array, ArrayMut, DType, Layout};
 use crate::context::{LogLevel, Stage};
@@ -233,7 +234,7 @@ impl Mri {
                     let solve = call.fit_frames(e, frames, &solve)?;
                     let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
                     let frames = &*frames;
-                    let part = move |e: &mut _, frame| gather(e, &data, frames.range(frame));
+                    let part = move |e: &mut _, frame| Part::Samples.gather(e, &data, (frames, frame));
                     call.reconstruct_frames(e, frames, part, start.as_ref(), &solve, &mut solutions)?
                 }
                 Some(frames) => {

@@ -3,38 +3,12 @@
 use super::call::Call;
 use super::engine::{Engine, Vector};
 use super::frames::Frames;
+use super::parts::Part;
 use crate::context::Context;
-use crate::cpu::buffer::{append, collected};
+use crate::cpu::buffer::append;
 use crate::error::{Error, Result, fail};
-use crate::solve::Vectors;
-use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-
-/// What a frame's part of a vector of all frames is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Part {
-    /// Samples of its range, of each coil.
-    Samples,
-    /// Its images.
-    Images,
-}
-
-impl Part {
-    fn pieces<E: Engine>(self, e: &E, frames: &Frames, frame: usize) -> Result<Vec<Range<usize>>> {
-        let scan = e.scan();
-        match self {
-            Self::Samples => {
-                let (range, all) = (frames.range(frame), scan.samples());
-                collected((0..scan.coils).map(|coil| coil * all + range.start..coil * all + range.end))
-            }
-            Self::Images => {
-                let count = scan.problems() * scan.unknowns();
-                collected(std::iter::once(frame * count..(frame + 1) * count))
-            }
-        }
-    }
-}
 
 /// What frames are made of, and where they go.
 pub(super) struct Flow<'a, E: Engine> {
@@ -42,27 +16,6 @@ pub(super) struct Flow<'a, E: Engine> {
     /// Images to begin with.
     pub(super) start: Option<&'a Vector<E>>,
     pub(super) result: (&'a mut Vector<E>, Part),
-}
-
-/// Pieces of a vector, one after the other.
-fn gather<E: Engine>(e: &mut E, from: &Vector<E>, pieces: &[Range<usize>]) -> Result<Vector<E>> {
-    let mut part = e.vectors().uninitialised(pieces.iter().map(Range::len).sum())?;
-    let mut at = 0;
-    for piece in pieces {
-        e.vectors().copy((from, piece.start), (&mut part, at), piece.len())?;
-        at += piece.len();
-    }
-    Ok(part)
-}
-
-/// The other way round.
-fn scatter<E: Engine>(e: &mut E, part: &Vector<E>, to: &mut Vector<E>, pieces: &[Range<usize>]) -> Result<()> {
-    let mut at = 0;
-    for piece in pieces {
-        e.vectors().copy((part, at), (to, piece.start), piece.len())?;
-        at += piece.len();
-    }
-    Ok(())
 }
 
 impl Frames {
@@ -82,13 +35,10 @@ impl Frames {
             let mut found = Vec::new();
             for frame in 0..self.count() {
                 let mut side = self.side(e, frame)?;
-                let pieces = source.1.pieces(e, self, frame)?;
-                let part = gather(e, source.0, &pieces)?;
-                let images = Part::Images.pieces(e, self, frame)?;
-                let start = start.map(|start| gather(e, start, &images)).transpose()?;
+                let part = source.1.gather(e, source.0, (self, frame))?;
+                let start = start.map(|start| Part::Images.gather(e, start, (self, frame))).transpose()?;
                 let (made, besides) = work(e, part, start.as_ref(), &mut side)?;
-                let pieces = result.1.pieces(e, self, frame)?;
-                scatter(e, &made, result.0, &pieces)?;
+                result.1.scatter(e, &made, result.0, (self, frame))?;
                 append(&mut found, besides)?;
             }
             return Ok(found);
@@ -114,12 +64,12 @@ impl Frames {
                 }
                 call.job.check()?;
                 let mut side = self.side(e, frame)?;
-                let pieces = source.1.pieces(e, self, frame)?;
+                let pieces = source.1.pieces(e, (self, frame))?;
                 let part = e.fetch(&from, &pieces)?;
-                let images = Part::Images.pieces(e, self, frame)?;
+                let images = Part::Images.pieces(e, (self, frame))?;
                 let start = start.as_ref().map(|start| e.fetch(start, &images)).transpose()?;
                 let (made, besides) = work(e, part, start.as_ref(), &mut side)?;
-                let pieces = result.1.pieces(e, self, frame)?;
+                let pieces = result.1.pieces(e, (self, frame))?;
                 e.deliver(&made, &to, &pieces)?;
                 append(&mut found.lock().unwrap_or_else(PoisonError::into_inner), (frame, besides))?;
             }

@@ -6,7 +6,8 @@
 use super::call::{Call, Encode, portion, read_start, squares};
 use super::convolutions::fitting;
 use super::engine::{Engine, Purpose, Solve, Vector};
-use super::frames::{Frames, frame_images, put_images, with_side};
+use super::frames::{Frames, with_side};
+use super::parts::Part;
 use super::plan::{Mri, Plan, each};
 use super::solver::Solution;
 use super::transform::Fourier;
@@ -220,7 +221,7 @@ impl Stream<'_> {
             e,
             |e, frame, side| {
                 let data = reader.take(e, frame)?;
-                let start = start.as_ref().map(|start| frame_images(e, start, frame)).transpose()?;
+                let start = start.as_ref().map(|start| Part::Images.gather(e, start, (parts, frame))).transpose()?;
                 let made = with_side(e, side, |e| match self.goal {
                     Goal::Gridding => {
                         call.check(e, &solve)?;
@@ -231,7 +232,7 @@ impl Stream<'_> {
                         call.reconstruct(e, data, start.as_ref(), &solve, (solutions, share))
                     }
                 })?;
-                put_images(e, &made, frame, &mut result)
+                Part::Images.scatter(e, &made, &mut result, (parts, frame))
             },
             drop,
         )?;
