@@ -2309,6 +2309,18 @@ isoc_status isoc_mri_gridding_stream(isoc_mri *mri,
                                      void *user,
                                      const isoc_tensor *image);
 
+// Maximum number of bytes of working memory that isoc_mri_reconstruct_stream uses under the present geometry and options, with `dtype` and
+// `at_once` as it takes them; isoc_mri_gridding_stream uses no more. `host_bytes`: of the host, as memory_cap counts them; `gpu_bytes`: of
+// the GPU that it computes on, as gpu_memory_cap does, 0 on the processor. Smaller caps may still do. With a GPU, what counts on the host
+// is what `read` fills, which the plan keeps for its next stream until isoc_mri_set_geometry.
+//
+// ISOC_STATUS_MEMORY_CAP: what `read` fills is more than memory_cap.
+isoc_status isoc_mri_stream_memory(isoc_mri *mri,
+                                   isoc_dtype dtype,
+                                   int64_t at_once,
+                                   uint64_t *host_bytes,
+                                   uint64_t *gpu_bytes);
+
 // Makes Q of the trajectory and the weights, with a field of that, too, unless it is there; isoc_mri_reconstruct does so by itself. One Q
 // serves every scan of a trajectory.
 isoc_status isoc_mri_compute_q(isoc_mri *mri);

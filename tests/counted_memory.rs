@@ -1,7 +1,9 @@
-//! What `Ct::memory` promises, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
+//! What `Ct::memory` and `isoc_mri_stream_memory` promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
 //! sizes here stay below.)
 
 mod common;
+#[path = "mri/scan.rs"]
+mod mri;
 
 use common::on_processor;
 use common::*;
@@ -11,6 +13,9 @@ use isocenter::ct::{
     Ct, Distortion, FlatFieldOptions, FlatFitOptions, Geometry, HalfAcquisition, InputKind, Interpolation, Options,
     OutlierSide, OutlierUnit, Outliers, Output, Phase, PhaseMethod, Slab, Stripes, Vo, Window,
 };
+use isocenter::error::Status;
+use isocenter::ffi::context::isoc_context_options;
+use isocenter::ffi::mri::*;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -51,6 +56,7 @@ fn promises_are_kept() {
     stored_volumes_take_what_memory_says();
     stages_take_what_memory_says();
     a_fit_takes_what_it_asks_for();
+    mri_streams_take_what_memory_says();
 }
 
 /// Bytes beyond what was there before.
@@ -236,5 +242,136 @@ fn stored_volumes_take_what_memory_says() {
         println!("{window:?}, {bins} bins: {taken} taken, {promised} promised, cap {cap}");
         assert!(promised as u64 <= cap, "{promised} promised under a cap of {cap}");
         assert!(taken <= promised + small(100), "{window:?}, {bins} bins: {taken} taken, {promised} promised");
+    }
+}
+
+/// What a scan is, and how it is reconstructed.
+#[derive(Clone, Copy, Debug)]
+struct Series {
+    double: bool,
+    maps: bool,
+    field: bool,
+    windows: bool,
+    normal: u32,
+    penalty: u32,
+    warm_start: bool,
+}
+
+const COILS: usize = 3;
+const SPOKE: usize = 128;
+const SPOKES: usize = 48;
+const SAMPLES: usize = SPOKE * SPOKES;
+
+fn mri_scan(series: Series, memory_cap: u64, threads: u32) -> mri::Scan {
+    let Series { double, maps, field, windows, normal, penalty, warm_start } = series;
+    let spokes = (0..SPOKES).flat_map(|spoke| {
+        let (sin, cos) = (std::f64::consts::PI * spoke as f64 / SPOKES as f64).sin_cos();
+        (0..SPOKE).map(move |s| (s as f64 - 64.0) / 129.0).map(move |r| [r * cos, r * sin, 0.0])
+    });
+    let context = isoc_context_options { threads, memory_cap, ..mri::on(mri::PROCESSOR) };
+    let mut scan = mri::Scan::with(&context, [1, 64, 60], spokes.collect(), COILS, double);
+    scan.set_weights(vec![0.5; SAMPLES]);
+    if maps {
+        scan.set_maps(mri::random(COILS * scan.voxels(), 4));
+    }
+    if field {
+        let hertz = (0..scan.voxels()).map(|v| (v % 60) as f64).collect();
+        scan.set_field(hertz, (0..SAMPLES).map(|m| 1e-4 * (m % SPOKE) as f64).collect());
+    }
+    if windows {
+        mri::ok(isoc_mri_set_windows(scan.mri, (SAMPLES / 2) as i64, (SAMPLES / 4) as i64));
+    }
+    scan.options(|o| {
+        (o.method, o.normal, o.penalty, o.lambda, o.iterations) = (1, normal, penalty, 0.1, 2);
+        o.warm_start = warm_start.into();
+    });
+    scan
+}
+
+fn stream_memory(scan: &mri::Scan, double: bool, at_once: i64) -> u64 {
+    let (mut host, mut gpu) = (0, 1);
+    // SAFETY: valid pointers.
+    mri::ok(unsafe { isoc_mri_stream_memory(scan.mri, mri::complex(double), at_once, &mut host, &mut gpu) });
+    assert_eq!(gpu, 0, "on the processor");
+    host
+}
+
+/// Streams within their figure, and under the least cap; calls in memory after them have all of the cap.
+fn mri_streams_take_what_memory_says() {
+    let plain =
+        Series { double: false, maps: true, field: false, windows: false, normal: 1, penalty: 0, warm_start: false };
+    let samples = mri::random(COILS * SAMPLES, 3);
+    for (series, at_once) in [
+        (plain, 10 * SPOKE),
+        (plain, SAMPLES / 2),
+        (plain, SAMPLES),
+        (Series { double: true, ..plain }, 10 * SPOKE),
+        (Series { maps: false, ..plain }, 10 * SPOKE),
+        (Series { normal: 2, ..plain }, 10 * SPOKE),
+        (Series { field: true, normal: 2, ..plain }, 10 * SPOKE),
+        (Series { field: true, ..plain }, 10 * SPOKE),
+        (Series { warm_start: true, ..plain }, 10 * SPOKE),
+        (Series { penalty: 3, warm_start: true, ..plain }, 10 * SPOKE),
+        (Series { penalty: 4, maps: false, ..plain }, 10 * SPOKE),
+        (Series { windows: true, ..plain }, 0),
+        (Series { windows: true, normal: 2, warm_start: true, ..plain }, 0),
+        (Series { windows: true, penalty: 5, ..plain }, 0),
+    ] {
+        for threads in [1, 2] {
+            let at_once = at_once as i64;
+            let mut out = vec![mri::C::default(); 3 * COILS * 64 * 60];
+            let images = if series.maps { 1 } else { COILS } * if series.windows { 3 } else { 1 };
+            let image = mri::output(&mut out[..images * 64 * 60], &[images as i64, 1, 64, 60]);
+            let from = mri::tensor(&samples, &[COILS as i64, SAMPLES as i64]);
+            let (dtype, all) = (mri::complex(series.double), (&raw const samples).cast_mut().cast());
+            let stream = |scan: &mri::Scan, of: mri::Stream| {
+                // SAFETY: valid pointers.
+                unsafe { of(scan.mri, dtype, at_once, Some(mri::read_all), all, &image) }
+            };
+            // SAFETY: valid pointers.
+            let in_memory = |scan: &mri::Scan, of: mri::Run| mri::ok(unsafe { of(scan.mri, &from, &image) });
+            let name = format!("{series:?}, {at_once} at once, {threads} threads");
+
+            // The first call makes what later ones have already; other calls come in between.
+            let scan = mri_scan(series, 1 << 30, threads);
+            let promised = stream_memory(&scan, series.double, at_once) as usize;
+            let all_taken = taken(|| {
+                for call in [isoc_mri_reconstruct_stream, isoc_mri_gridding_stream, isoc_mri_reconstruct_stream] {
+                    mri::ok(stream(&scan, call));
+                }
+            });
+            println!("{name}: {all_taken} taken, {promised} promised");
+            assert!(all_taken <= promised, "{name}: {all_taken} taken, {promised} promised");
+
+            // Under the least cap, which refusals tell.
+            let mut cap = 2 * (COILS * SAMPLES * 16) as u64;
+            let scan = loop {
+                let scan = mri_scan(series, cap, threads);
+                match stream(&scan, isoc_mri_reconstruct_stream) {
+                    Status::Ok => break mri_scan(series, cap, threads),
+                    refused => assert_eq!(refused, Status::MemoryCap, "{name}: {}", mri::said()),
+                }
+                cap = mri::said().rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).expect("a number");
+            };
+            assert!(cap <= promised as u64, "{name}: {cap} asked for, {promised} promised");
+            let least = taken(|| mri::ok(stream(&scan, isoc_mri_reconstruct_stream)));
+            println!("{name}: {least} taken, cap {cap}");
+            assert!(least as u64 <= cap, "{name}: {least} taken, cap {cap}");
+
+            // What stays is what calls in memory leave, too, transforms and Q, which count in every call; beside them lists of threads
+            // and tasks, far less than a buffer, 31 kB at least.
+            let left = |run: &dyn Fn(&mri::Scan)| {
+                let scan = mri_scan(series, 1 << 30, threads);
+                let before = NOW.load(Relaxed);
+                run(&scan);
+                NOW.load(Relaxed) - before
+            };
+            let [of_stream, of_call] = [
+                left(&|scan| mri::ok(stream(scan, isoc_mri_reconstruct_stream))),
+                left(&|scan| in_memory(scan, isoc_mri_reconstruct)),
+            ];
+            println!("{name}: {of_stream} and {of_call} left");
+            assert!(of_stream <= of_call + (8 << 10), "{name}: a stream left {of_stream}, a call in memory {of_call}");
+        }
     }
 }

@@ -16,6 +16,7 @@ use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
 use isocenter::ffi::pet::*;
+use isocenter::ffi::tensor::isoc_tensor;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicIsize, Ordering::SeqCst};
@@ -140,6 +141,19 @@ fn mri_calls() {
             walk("mri_normal", || unsafe { isoc_mri_normal(poor.mri, &of, &to) });
             walk("mri_reconstruct", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &to) });
             assert!(out == expected, "normal {normal}");
+            let (dtype, all) = (mri::complex(double), (&raw const samples).cast_mut().cast());
+            let stream = |name: &str, call: mri::Stream, at_once, to: &isoc_tensor| {
+                walk(name, || unsafe { call(poor.mri, dtype, at_once, Some(mri::read_all), all, to) });
+            };
+            stream("mri_reconstruct_stream", isoc_mri_reconstruct_stream, 2500, &to);
+            let e = mri::error(&out, &expected);
+            // Parts are sums of their own: within the transforms' 1e-5 and 1e-9 of the whole, and 2 iterations amplify by less than 100.
+            assert!(e < if double { 1e-7 } else { 1e-3 }, "normal {normal}, a stream: {e:.1e}");
+            stream("mri_gridding_stream", isoc_mri_gridding_stream, 2500, &to);
+            let (mut host, mut gpu) = (0, 0);
+            walk("mri_stream_memory", || unsafe { isoc_mri_stream_memory(poor.mri, dtype, 2500, &mut host, &mut gpu) });
+            mri::ok(unsafe { isoc_mri_reconstruct(poor.mri, &from, &to) });
+            assert!(out == expected, "normal {normal}, after streams");
 
             let (mut db, mut percent) = (0.0, 0.0);
             walk("mri_compare", || unsafe { isoc_mri_compare(poor.mri, &of, &to, &mut db, &mut percent) });
@@ -177,6 +191,7 @@ fn mri_calls() {
             mri::ok(unsafe { isoc_mri_set_basis(poor.mri, std::ptr::null(), std::ptr::null()) });
             walk("mri_set_windows", || isoc_mri_set_windows(poor.mri, 4000, 2000));
             walk("mri_reconstruct, windows", || unsafe { isoc_mri_reconstruct(poor.mri, &from, &two) });
+            stream("mri_reconstruct_stream, windows", isoc_mri_reconstruct_stream, 0, &two);
             walk("mri_compute_weights, windows", || isoc_mri_compute_weights(poor.mri, 1, 100));
             let no_frames = std::ptr::null();
             mri::ok(unsafe { isoc_mri_set_frames(poor.mri, 0, no_frames, no_frames) });

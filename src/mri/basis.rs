@@ -11,6 +11,7 @@ use crate::cpu::simd::Real;
 use crate::error::{Result, fail};
 use rustfft::num_complex::Complex;
 use std::ops::Range;
+use std::sync::Arc;
 
 /// Maximum number of images.
 pub(super) const MAX_IMAGES: usize = 64;
@@ -20,7 +21,7 @@ pub(super) const MAX_IMAGES: usize = 64;
 pub(super) struct Basis {
     images: usize,
     /// `[row][image]`
-    values: Vec<Complex<f64>>,
+    values: Arc<Vec<Complex<f64>>>,
     /// The row of each sample.
     rows: Vec<u32>,
 }
@@ -50,12 +51,12 @@ impl Basis {
         if let Some(k) = (0..images).find(|k| !used(*k)) {
             fail!(OutOfRange, "column {k} of basis is 0 at every sample: no sample sees that image");
         }
-        Ok(Self { images, values, rows: own })
+        Ok(Self { images, values: Arc::new(values), rows: own })
     }
 
     /// Of a part of the samples.
     pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
-        Ok(Self { images: self.images, values: copied(&self.values)?, rows: copied(&self.rows[range.clone()])? })
+        Ok(Self { images: self.images, values: self.values.clone(), rows: copied(&self.rows[range.clone()])? })
     }
 
     pub(super) fn images(&self) -> usize {

@@ -184,6 +184,8 @@ pub(super) trait Engine: Sized + Send {
     fn side(&mut self, trajectory: Arc<Trajectory>, weights: Option<Vec<f64>>, effects: Effects) -> Result<Self::Side>;
     /// Bytes that its own holds once it is made for a solution, where transforms go as soon as there is Q.
     fn side_bytes(&mut self, fourier: &Fourier, solve: &Solve) -> Result<u64>;
+    /// Bytes that Q holds, or would hold.
+    fn q_bytes(&mut self, fourier: &Fourier) -> Result<u64>;
     /// The transform goes, and is made anew when it is asked for.
     fn drop_transform(&mut self);
     /// Takes a side, and gives its own.

@@ -2,6 +2,7 @@
 
 use super::engine::{Engine, Solve};
 use super::transform::{Effects, Fourier};
+use crate::context::Context;
 use crate::cpu::buffer::{collected, copied};
 use crate::error::{Result, fail};
 use std::ops::Range;
@@ -90,12 +91,52 @@ impl Frames {
     }
 
     /// A frame's settings: what belongs to all is kept besides.
-    pub(super) fn beside<E: Engine>(&self, engine: &E, solve: &Solve) -> Solve {
+    pub(super) fn beside<E: Engine>(&self, engine: &mut E, fourier: &Fourier, solve: &Solve) -> Result<Solve> {
+        let q = engine.has_q();
+        let kept = self.kept(engine, fourier, q)?;
         let scan = engine.scan();
         let images = self.count() as u64 * (scan.problems() * scan.unknowns()) as u64;
         let starts = if solve.warm_start { images } else { 0 };
         let all = if solve.holds_samples { (scan.coils * scan.samples()) as u64 } else { 0 };
-        Solve { besides: solve.besides + images + starts + all, holds_samples: true, ..*solve }
+        Ok(Solve { besides: solve.besides + images + starts + all + kept, holds_samples: true, ..*solve })
+    }
+
+    /// Numbers that stay while the longest frame is worked on: of its side, and of the Q of all samples if there is one.
+    pub(super) fn kept<E: Engine>(&self, engine: &mut E, fourier: &Fourier, q: bool) -> Result<u64> {
+        let told = self.told_bytes(engine);
+        let q = if q { engine.q_bytes(fourier)? } else { 0 };
+        Ok((told + q).div_ceil(2 * size_of::<E::Real>() as u64))
+    }
+
+    /// Of what [`Frames::side`] copies for the longest frame, where that counts: on a GPU it does not, since it is on the host.
+    fn told_bytes<E: Engine>(&self, engine: &E) -> u64 {
+        if E::WAITS {
+            return 0;
+        }
+        let weights = self.have_weights() || engine.scan().weights.is_some();
+        let Effects { field, basis, .. } = &engine.scan().effects;
+        let (double, real) = (size_of::<f64>(), size_of::<E::Real>());
+        let sample = 3 * double
+            + if weights { double + real } else { 0 }
+            + if field.is_some() { double } else { 0 }
+            + if basis.is_some() { size_of::<u32>() } else { 0 };
+        (sample * self.range(self.longest()).len()) as u64
+    }
+
+    /// Maximum number of bytes for the solutions: of frames one after the other, or of all together.
+    pub(super) fn memory<E: Engine>(
+        &self,
+        engine: &mut E,
+        context: &Context,
+        fourier: &Fourier,
+        solve: &Solve,
+    ) -> Result<u64> {
+        let solve = match solve.takes_frames_together() {
+            true => self.together(engine, fourier, solve)?,
+            false => self.beside(engine, fourier, solve)?,
+        };
+        let mut side = self.side(engine, self.longest())?;
+        with_side(engine, &mut side, |engine| engine.memory(context, fourier, &solve))
     }
 
     /// What an engine knows of a frame's samples.
@@ -121,12 +162,12 @@ impl Frames {
 
     /// All frames' settings, where their images are of one problem.
     pub(super) fn together<E: Engine>(&self, engine: &mut E, fourier: &Fourier, solve: &Solve) -> Result<Solve> {
-        let besides = self.beside(engine, solve).besides;
+        let beside = self.beside(engine, fourier, solve)?;
         let mut side = self.side(engine, self.longest())?;
-        let bytes = with_side(engine, &mut side, |engine| engine.side_bytes(fourier, solve))?;
+        let bytes = with_side(engine, &mut side, |engine| engine.side_bytes(fourier, solve))? + self.told_bytes(engine);
         // One is counted as if it were alone.
         let sides = (self.count() as u64 - 1).saturating_mul(bytes) / (2 * size_of::<E::Real>() as u64);
-        Ok(Solve { frames: self.count(), besides: besides.saturating_add(sides), ..*solve })
+        Ok(Solve { frames: self.count(), besides: beside.besides.saturating_add(sides), ..beside })
     }
 
     /// Works on each frame; `after` takes what belonged to its samples.

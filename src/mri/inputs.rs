@@ -246,7 +246,10 @@ impl Mri {
         if images.checked_mul(16).and_then(|n| n.checked_mul(count)).is_none() {
             fail!(SizeOverflow, "{count} frames of {images} voxels are more than memory can hold");
         }
-        self.plan_mut()?.frames = frames;
+        let plan = self.plan_mut()?;
+        // Each frame has a transform of its own.
+        each!(&mut plan.engine, e => e.drop_transform());
+        plan.frames = frames;
         Ok(())
     }
 

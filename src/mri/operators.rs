@@ -39,13 +39,10 @@ impl Mri {
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
         let Plan { engine, frames, .. } = self.plan_mut()?;
         each!(engine, e => e.within(&context, |e| {
-            let Some(frames) = frames else { return e.memory(&context, &fourier, &solve) };
-            let solve = match solve.takes_frames_together() {
-                true => frames.together(e, &fourier, &solve)?,
-                false => frames.beside(e, &solve),
-            };
-            let mut side = frames.side(e, frames.longest())?;
-            with_side(e, &mut side, |e| e.memory(&context, &fourier, &solve))
+            match frames {
+                Some(frames) => frames.memory(e, &context, &fourier, &solve),
+                None => e.memory(&context, &fourier, &solve),
+            }
         }))
     }
 
@@ -133,7 +130,7 @@ impl Mri {
                     call.encode(e, source, what, 1.0)?
                 }
                 Some(frames) => {
-                    let solve = frames.beside(e, &transform);
+                    let solve = frames.beside(e, &fourier, &transform)?;
                     let (source, share) = (e.read(&from, name, policy)?, 1.0 / frames.count() as f64);
                     let mut out = e.vectors().zeros(to.layout().count())?;
                     let [before, after] = match what {
@@ -184,7 +181,7 @@ impl Mri {
                     call.normal(e, &source, &solve, 1.0)?
                 }
                 Some(frames) => {
-                    let solve = frames.beside(e, &solve);
+                    let solve = frames.beside(e, &fourier, &solve)?;
                     let (source, share) = (e.read(&images, "image", policy)?, 1.0 / frames.count() as f64);
                     let mut result = e.vectors().uninitialised(out.layout().count())?;
                     let flow =
@@ -238,7 +235,7 @@ impl Mri {
                     call.reconstruct_frames(e, frames, part, start.as_ref(), &solve, &mut solutions)?
                 }
                 Some(frames) => {
-                    let solve = frames.beside(e, &solve);
+                    let solve = frames.beside(e, &fourier, &solve)?;
                     let (data, start) = (e.read(&samples, "samples", policy)?, start(e)?);
                     let (share, mut result) =
                         (1.0 / frames.count() as f64, e.vectors().uninitialised(images.layout().count())?);

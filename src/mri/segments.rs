@@ -13,14 +13,15 @@ use crate::error::{Result, fail};
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
+use std::sync::Arc;
 
 /// Off-resonance, decay and times of a scan.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Field {
     /// Of the voxels, in Hz.
-    pub(super) hertz: Vec<f64>,
+    pub(super) hertz: Arc<Vec<f64>>,
     /// Of the voxels, R2* in 1/s; None for none.
-    pub(super) decay: Option<Vec<f64>>,
+    pub(super) decay: Option<Arc<Vec<f64>>>,
     /// Of the samples.
     pub(super) seconds: Vec<f64>,
     turns: f64,
@@ -71,14 +72,17 @@ fn range(values: impl Iterator<Item = f64>) -> [f64; 2] {
 
 impl Field {
     pub(super) fn new(hertz: Vec<f64>, decay: Option<Vec<f64>>, seconds: Vec<f64>) -> Self {
+        Self::at(Arc::new(hertz), decay.map(Arc::new), seconds)
+    }
+
+    fn at(hertz: Arc<Vec<f64>>, decay: Option<Arc<Vec<f64>>>, seconds: Vec<f64>) -> Self {
         let ([low, high], [first, last]) = (range(hertz.iter().copied()), range(seconds.iter().copied()));
         Self { turns: (high - low) * (last - first), hertz, decay, seconds }
     }
 
     /// Of a part of the samples.
     pub(super) fn part(&self, range: &std::ops::Range<usize>) -> Result<Self> {
-        let decay = self.decay.as_deref().map(copied).transpose()?;
-        Ok(Self::new(copied(&self.hertz)?, decay, copied(&self.seconds[range.clone()])?))
+        Ok(Self::at(self.hertz.clone(), self.decay.clone(), copied(&self.seconds[range.clone()])?))
     }
 
     /// Between the fastest and the slowest voxel, from the first sample to the last.
@@ -89,7 +93,7 @@ impl Field {
     /// An error if the decay leaves nothing, or more than numbers hold.
     pub(super) fn check(&self) -> Result<()> {
         let [first, last] = range(self.seconds.iter().copied());
-        let [_, fastest] = range(self.decay.iter().flatten().copied());
+        let [_, fastest] = range(self.decay.iter().flat_map(|d| d.iter().copied()));
         let [fall, rise] = MAX_FALL;
         if fastest * (last - first) > fall || fastest * -first > rise {
             fail!(
@@ -103,7 +107,7 @@ impl Field {
     /// What is odd about it.
     pub(super) fn suspicion(&self) -> Option<String> {
         let [first, last] = range(self.seconds.iter().copied());
-        let [slowest, fastest] = range(self.decay.iter().flatten().copied());
+        let [slowest, fastest] = range(self.decay.iter().flat_map(|d| d.iter().copied()));
         if last - first > 2.0 {
             return Some(format!(
                 "times reach from {first} to {last} s: a readout takes milliseconds; are they in seconds?"
@@ -119,8 +123,8 @@ impl Field {
     pub(super) fn apart(&self) -> Result<Option<(Self, Self)>> {
         let Some(decay) = &self.decay else { return Ok(None) };
         let still = filled(self.hertz.len(), 0.0)?;
-        let alone = Self::new(still, Some(copied(decay)?), copied(&self.seconds)?);
-        Ok(Some((alone, Self::new(copied(&self.hertz)?, None, copied(&self.seconds)?))))
+        let alone = Self::at(Arc::new(still), Some(decay.clone()), copied(&self.seconds)?);
+        Ok(Some((alone, Self::at(self.hertz.clone(), None, copied(&self.seconds)?))))
     }
 }
 

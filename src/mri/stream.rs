@@ -9,30 +9,16 @@ use super::engine::{Engine, Purpose, Solve, Vector};
 use super::frames::{Frames, with_side};
 use super::parts::Part;
 use super::plan::{Mri, Plan, each};
+use super::reader::{Buffers, Portion, Reader, Request};
 use super::solver::Solution;
 use super::transform::Fourier;
-use crate::array::{Array, ArrayMut, DType, contiguous};
-use crate::context::{Context, Desk, HostMemory, NanPolicy, Stage};
+use crate::array::{ArrayMut, DType};
+use crate::context::{Context, HostMemory, Stage};
 use crate::error::{Result, fail};
 use crate::solve::Vectors;
 use rustfft::num_complex::Complex;
 use std::ops::Range;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
-
-/// Samples of all coils, `[coil][sample]`, that a callback is to bring into contiguous memory.
-#[derive(Clone, Copy, Debug)]
-pub struct Portion {
-    /// The first of them, in the trajectory's order.
-    pub first: usize,
-    /// How many.
-    pub count: usize,
-    /// Coils.
-    pub coils: usize,
-    /// Where the first belongs.
-    pub data: *mut u8,
-    /// Their type.
-    pub dtype: DType,
-}
+use std::sync::Arc;
 
 /// What is streamed for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,8 +29,15 @@ enum Goal {
 
 /// Values that are read at a time unless the caller says otherwise.
 const VALUES: usize = 1 << 24;
-/// Buffers: one is filled, one is computed with.
-const BUFFERS: usize = 2;
+
+/// Maximum number of bytes of working memory that a stream takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct StreamMemory {
+    /// Of the host.
+    pub host: u64,
+    /// Of the GPU that it computes on; 0 on the processor.
+    pub gpu: u64,
+}
 
 impl Mri {
     /// Like [`Mri::reconstruct`], of samples that `read` brings, so many at a time; 0 leaves that to the plan.
@@ -70,8 +63,23 @@ impl Mri {
         self.run_stream(Goal::Gridding, (dtype, at_once), read, images)
     }
 
-    /// The frames, or parts of the scan that are read one after the other.
-    fn read_parts(&self, at_once: usize, dtype: DType) -> Result<Frames> {
+    /// What [`Mri::reconstruct_stream`] takes; [`Mri::gridding_stream`] takes no more.
+    pub fn stream_memory(&mut self, dtype: DType, at_once: usize) -> Result<StreamMemory> {
+        let stream = self.stream_of(Goal::Reconstruction, (dtype, at_once), self.solve_settings()?)?;
+        each!(&mut self.plan_mut()?.engine, e => e.within(&stream.context, |e| stream.memory(e)))
+    }
+
+    fn stream_of(&self, goal: Goal, (dtype, at_once): (DType, usize), solve: Solve) -> Result<Stream> {
+        let (context, fourier, coils) = (self.context.clone(), self.fourier()?, self.geometry()?.coils);
+        let held = self.buffers.iter().map(|buffer| buffer.bytes() as u64).sum();
+        let parts = self.read_parts(at_once, dtype, held)?;
+        let buffers = Buffers::new(&context, &parts, coils, dtype, held)?;
+        let series = self.plan()?.frames.is_some();
+        Ok(Stream { goal, dtype, coils, series, parts, buffers, solve, context, fourier })
+    }
+
+    /// The frames, or parts of the scan, that are read one after the other. `held`: bytes of buffers that there are.
+    fn read_parts(&self, at_once: usize, dtype: DType, held: u64) -> Result<Frames> {
         if let Some(frames) = &self.plan()?.frames {
             let longest = frames.range(frames.longest()).len();
             if at_once > 0 && at_once < longest {
@@ -83,7 +91,7 @@ impl Mri {
             return Ok(frames.clone());
         }
         let (samples, coils) = (self.samples()?, self.geometry()?.coils);
-        let cap = usize::try_from(self.context.memory_cap(0)).unwrap_or(usize::MAX);
+        let cap = usize::try_from(self.context.memory_cap(held)).unwrap_or(usize::MAX);
         let values = VALUES.min(cap / 8 / dtype.size());
         let chosen = if at_once > 0 { at_once } else { values / coils.max(1) };
         Frames::parts(chosen.clamp(1, samples), samples)
@@ -93,7 +101,7 @@ impl Mri {
     fn run_stream(
         &mut self,
         goal: Goal,
-        (dtype, at_once): (DType, usize),
+        of: (DType, usize),
         mut read: impl FnMut(Portion) -> Result<()>,
         mut images: ArrayMut<4>,
     ) -> Result<()> {
@@ -104,51 +112,84 @@ impl Mri {
         } else {
             self.tell_of_penalty(&solve);
         }
-        let (fourier, context, coils) = (self.fourier()?, self.context.clone(), self.geometry()?.coils);
-        let parts = self.read_parts(at_once, dtype)?;
-        let series = self.plan()?.frames.is_some();
-        let longest = parts.range(parts.longest()).len();
-        let mut buffers = std::mem::take(&mut self.buffers);
-        let bytes = buffer_bytes(&context, coils, longest, dtype)?;
-        buffers.retain(|b| b.bytes() >= bytes && b.bytes() / 4 <= bytes.max(1 << 16));
-        while buffers.len() < BUFFERS.min(parts.count()) {
-            buffers.push(context.host_memory(bytes)?);
-        }
-        let elements = coils * parts.ranges().iter().map(Range::len).sum::<usize>()
+        let stream = self.stream_of(goal, of, solve)?;
+        let memory = stream.buffers.take(&stream.context, std::mem::take(&mut self.buffers))?;
+        let elements = stream.coils * stream.parts.ranges().iter().map(Range::len).sum::<usize>()
             + if solve.warm_start { images.layout().count() } else { 0 };
-        let stream = Stream { goal, dtype, coils, series, parts: &parts, solve, context: &context, fourier: &fourier };
         let Plan { engine, .. } = self.plan_mut()?;
         let (replaced, (solutions, buffers)) =
-            each!(engine, e => stream.run(&mut **e, buffers, &mut read, &mut images))?;
+            each!(engine, e => stream.run(&mut **e, memory, &mut read, &mut images))?;
         (self.replaced, self.buffers) = (replaced, buffers);
         if goal == Goal::Reconstruction {
             self.keep(solutions, solve.lambda);
         }
-        context.tell_of_replaced(replaced, elements);
+        stream.context.tell_of_replaced(replaced, elements);
         Ok(())
     }
 }
 
-/// How solutions went, and buffers for the next call.
+/// How solutions went, and memory for the next call's buffers.
 type Done = (Vec<Solution>, Vec<HostMemory>);
 /// `F^H W samples`, and `|samples|^2` in the weights' norm by problem.
 type Sums<E> = (Vector<E>, Vec<f64>);
 
 /// A call.
-struct Stream<'a> {
+struct Stream {
     goal: Goal,
     dtype: DType,
     coils: usize,
     /// Parts are frames.
     series: bool,
-    parts: &'a Frames,
+    parts: Frames,
+    buffers: Buffers,
     solve: Solve,
-    context: &'a Context,
-    fourier: &'a Fourier,
+    context: Arc<Context>,
+    fourier: Fourier,
 }
 
-impl Stream<'_> {
-    /// Values replaced, how solutions went, and the buffers.
+impl Stream {
+    /// Settings for the engine: where it computes on the host, buffers take of the same memory.
+    fn settings<E: Engine>(&self) -> Solve {
+        let bytes = if E::WAITS { 0 } else { self.buffers.bytes() };
+        Solve { holds_samples: false, besides: bytes.div_ceil(size_of::<Complex<E::Real>>() as u64), ..self.solve }
+    }
+
+    /// Settings for a part of the samples: sums and what to begin with are kept besides, and Q of an earlier call.
+    fn of_part<E: Engine>(&self, e: &mut E, solve: &Solve, q: bool) -> Result<Solve> {
+        let kept = self.parts.kept(e, &self.fourier, q)?;
+        let count = (e.scan().problems() * e.scan().unknowns()) as u64;
+        let starts = if solve.warm_start { count } else { 0 };
+        Ok(Solve {
+            toeplitz: false,
+            warm_start: false,
+            purpose: Purpose::Transform,
+            besides: solve.besides + count + starts + kept,
+            holds_samples: true,
+            ..*solve
+        })
+    }
+
+    /// Of the parts, and of the solution.
+    fn memory<E: Engine>(&self, e: &mut E) -> Result<StreamMemory> {
+        let Self { parts, context, fourier, .. } = self;
+        let solve = self.settings::<E>();
+        let bytes = if self.series {
+            parts.memory(e, context, fourier, &solve)?
+        } else {
+            // From the second call on there is Q.
+            let q = solve.toeplitz || e.has_q();
+            let of_part = self.of_part(e, &solve, q)?;
+            let mut side = parts.side(e, parts.longest())?;
+            let for_part = with_side(e, &mut side, |e| e.memory(context, fourier, &of_part))?;
+            e.memory(context, fourier, &solve)?.max(for_part)
+        };
+        Ok(match E::WAITS {
+            true => StreamMemory { host: self.buffers.bytes(), gpu: bytes },
+            false => StreamMemory { host: bytes, gpu: 0 },
+        })
+    }
+
+    /// Values replaced, how solutions went, and the buffers that are kept.
     fn run<E: Engine>(
         &self,
         e: &mut E,
@@ -156,11 +197,8 @@ impl Stream<'_> {
         read: &mut impl FnMut(Portion) -> Result<()>,
         images: &mut ArrayMut<4>,
     ) -> Result<(u64, Done)> {
-        let Self { dtype, coils, parts, context, fourier, .. } = *self;
-        // Where computing takes place on the host, buffers take of the same memory.
-        let bytes = if E::WAITS { 0 } else { buffers.iter().map(HostMemory::bytes).sum() };
-        let taken = bytes.div_ceil(size_of::<Complex<E::Real>>()) as u64;
-        let solve = Solve { holds_samples: false, besides: taken, ..self.solve };
+        let Self { parts, context, fourier, .. } = self;
+        let solve = self.settings::<E>();
         let policy = context.nan_policy();
         let done = e.run_serving(
             context,
@@ -168,7 +206,8 @@ impl Stream<'_> {
             |e, job, desk| {
                 job.enter(Stage::Check);
                 let call = Call { context, fourier, job };
-                let mut reader = Reader { desk, parts, coils, dtype, policy, free: buffers, coming: None };
+                let mut reader =
+                    Reader { desk, parts, coils: self.coils, dtype: self.dtype, policy, free: buffers, coming: None };
                 let start = match solve.warm_start {
                     true => Some(read_start(e, &images.as_array(), policy)?),
                     false => None,
@@ -192,7 +231,8 @@ impl Stream<'_> {
                     }
                 };
                 e.write(&result, images)?;
-                Ok((solutions, reader.free))
+                // Page-locked memory takes long to get; other memory would be missing in calls that do without.
+                Ok((solutions, if E::WAITS { reader.free } else { Vec::new() }))
             },
         )?;
         Ok((e.replaced(), done))
@@ -208,13 +248,13 @@ impl Stream<'_> {
         solve: &Solve,
         solutions: &mut Vec<Solution>,
     ) -> Result<Vector<E>> {
-        let (parts, count) = (self.parts, self.parts.count());
+        let (parts, count) = (&self.parts, self.parts.count());
         if self.goal == Goal::Reconstruction && solve.takes_frames_together() {
             let solve = call.fit_frames(e, parts, solve)?;
             let part = |e: &mut E, frame| reader.take(e, frame);
             return call.reconstruct_frames(e, parts, part, start.as_ref(), &solve, solutions);
         }
-        let (solve, share) = (parts.beside(e, solve), 1.0 / count as f64);
+        let (solve, share) = (parts.beside(e, &self.fourier, solve)?, 1.0 / count as f64);
         let images = count * e.scan().problems() * e.scan().unknowns();
         let mut result = e.vectors().uninitialised(images)?;
         parts.each(
@@ -228,7 +268,7 @@ impl Stream<'_> {
                         call.encode(e, data, Encode::Gridding, share)
                     }
                     Goal::Reconstruction => {
-                        let solve = fitting(e, self.context, self.fourier, &solve)?;
+                        let solve = fitting(e, &self.context, &self.fourier, &solve)?;
                         call.reconstruct(e, data, start.as_ref(), &solve, (solutions, share))
                     }
                 })?;
@@ -248,18 +288,14 @@ impl Stream<'_> {
         reader: &mut Reader<'_, Done>,
         solve: &Solve,
     ) -> Result<(Sums<E>, Solve)> {
-        let Self { parts, context, fourier, .. } = *self;
+        let Self { parts, context, fourier, .. } = self;
         let (job, solves) = (call.job, self.goal == Goal::Reconstruction);
         let problems = e.scan().problems();
         let count = problems * e.scan().unknowns();
-        let transform = Solve {
-            toeplitz: false,
-            warm_start: false,
-            purpose: Purpose::Transform,
-            besides: solve.besides + count as u64,
-            holds_samples: true,
-            ..*solve
-        };
+        // The transform of all samples has its time after the sums.
+        e.drop_transform();
+        let q = e.has_q();
+        let transform = self.of_part(e, solve, q)?;
         let share = if solves { 0.5 } else { 1.0 } / parts.count() as f64;
         // Before anything is read, it is known whether there is memory for all of it.
         if solves {
@@ -287,80 +323,5 @@ impl Stream<'_> {
         )?;
         let solve = if solves { fitting(e, context, fourier, solve)? } else { transform };
         Ok(((sum, sums), solve))
-    }
-}
-
-/// Of a buffer for so many samples of all coils.
-fn buffer_bytes(context: &Context, coils: usize, count: usize, dtype: DType) -> Result<usize> {
-    let bytes = coils.checked_mul(count).and_then(|n| n.checked_mul(dtype.size()));
-    let cap = context.memory_cap(0);
-    match bytes.filter(|n| (*n as u64).saturating_mul(BUFFERS as u64) <= cap) {
-        Some(bytes) => Ok(bytes),
-        None => fail!(
-            MemoryCap,
-            "memory_cap is {cap} bytes; two buffers of {count} samples of {coils} coils are more: read fewer at once"
-        ),
-    }
-}
-
-/// A buffer that the calling thread is to have filled and to give back.
-struct Request {
-    first: usize,
-    count: usize,
-    coils: usize,
-    dtype: DType,
-    buffer: HostMemory,
-    answer: SyncSender<Result<HostMemory>>,
-}
-
-impl Request {
-    fn serve(self, read: &mut impl FnMut(Portion) -> Result<()>) {
-        let Self { first, count, coils, dtype, buffer, answer } = self;
-        let read = read(Portion { first, count, coils, data: buffer.data(), dtype });
-        // Work that has failed waits for no answer.
-        let _ = answer.send(read.map(|()| buffer));
-    }
-}
-
-/// Reads parts in their order, each ahead of its use.
-struct Reader<'a, T> {
-    desk: &'a Desk<T, Request>,
-    parts: &'a Frames,
-    coils: usize,
-    dtype: DType,
-    policy: NanPolicy,
-    /// Buffers that nobody uses.
-    free: Vec<HostMemory>,
-    /// The next part.
-    coming: Option<Receiver<Result<HostMemory>>>,
-}
-
-impl<T> Reader<'_, T> {
-    fn ask(&mut self, part: usize) {
-        let Some(range) = self.parts.ranges().get(part) else { return };
-        let Some(buffer) = self.free.pop() else { return };
-        let (answer, coming) = sync_channel(1);
-        let Self { coils, dtype, .. } = *self;
-        self.desk.ask(Request { first: range.start, count: range.len(), coils, dtype, buffer, answer });
-        self.coming = Some(coming);
-    }
-
-    /// The samples of a part.
-    fn take<E: Engine>(&mut self, e: &mut E, part: usize) -> Result<Vector<E>> {
-        if self.coming.is_none() {
-            self.ask(part);
-        }
-        let Some(Ok(read)) = self.coming.take().map(|coming| coming.recv()) else {
-            fail!(Internal, "no part was asked for");
-        };
-        let buffer = read?;
-        self.ask(part + 1);
-        let range = self.parts.range(part);
-        let shape = [self.coils, range.len()];
-        // SAFETY: the buffer holds as many elements, filled by the callback, and stays until after this.
-        let array = unsafe { Array::from_raw(buffer.data(), self.dtype, shape, contiguous(shape), None) };
-        let vector = e.read(&array, &format!("from sample {} on, samples", range.start), self.policy)?;
-        self.free.push(buffer);
-        Ok(vector)
     }
 }

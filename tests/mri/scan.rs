@@ -6,11 +6,12 @@ use isocenter::ffi::context::{
     isoc_context, isoc_context_create, isoc_context_destroy, isoc_context_options, isoc_last_error,
 };
 use isocenter::ffi::mri::*;
-use isocenter::ffi::tensor::{isoc_device, isoc_dtype, isoc_tensor};
+use isocenter::ffi::tensor::{ISOC_DTYPE_COMPLEX, isoc_device, isoc_dtype, isoc_tensor};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rustfft::num_complex::Complex;
 use std::f64::consts::TAU;
+use std::ffi::c_void;
 
 /// isoc_context_options.device.
 pub(crate) const PROCESSOR: u32 = 1;
@@ -20,6 +21,44 @@ pub(crate) type C = Complex<f64>;
 
 /// A call that takes one array to another.
 pub(crate) type Run = unsafe extern "C" fn(*mut isoc_mri, *const isoc_tensor, *const isoc_tensor) -> Status;
+
+/// A call that has samples brought.
+pub(crate) type Stream =
+    unsafe extern "C" fn(*mut isoc_mri, isoc_dtype, i64, isoc_mri_read_fn, *mut c_void, *const isoc_tensor) -> Status;
+
+/// complex128, or complex64.
+pub(crate) fn complex(double: bool) -> isoc_dtype {
+    isoc_dtype { code: ISOC_DTYPE_COMPLEX, bits: if double { 128 } else { 64 }, lanes: 1 }
+}
+
+/// Fills `(coils, count)` from `samples[coil][sample]`.
+///
+/// # Safety
+/// `to` is a tensor of a stream's callback, and `samples` are of as many coils.
+pub(crate) unsafe fn fill(samples: &[C], first: usize, to: &isoc_tensor) {
+    // SAFETY: of two dimensions.
+    let [coils, count] = unsafe { to.shape.cast::<[i64; 2]>().read() }.map(|n| n as usize);
+    let all = samples.len() / coils;
+    for coil in 0..coils {
+        for k in 0..count {
+            let value = samples[coil * all + first + k];
+            // SAFETY: within the shape.
+            unsafe {
+                match to.dtype.bits {
+                    64 => *to.data.cast::<[f32; 2]>().add(coil * count + k) = [value.re as f32, value.im as f32],
+                    _ => *to.data.cast::<C>().add(coil * count + k) = value,
+                }
+            }
+        }
+    }
+}
+
+/// Reads from all samples, which `user` points to.
+pub(crate) unsafe extern "C" fn read_all(user: *mut c_void, first: i64, _: i64, to: *const isoc_tensor) -> i32 {
+    // SAFETY: the library's tensor; the test's samples.
+    unsafe { fill(&*user.cast::<Vec<C>>(), first as usize, &*to) };
+    0
+}
 
 /// A contiguous tensor of complex numbers, or of real ones, in double precision. Its shape stays for the rest of the run.
 pub(crate) fn tensor<T>(data: &[T], shape: &[i64]) -> isoc_tensor {

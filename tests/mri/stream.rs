@@ -3,8 +3,9 @@
 use super::device;
 use super::scan::*;
 use isocenter::error::Status;
+use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::mri::*;
-use isocenter::ffi::tensor::{ISOC_DTYPE_COMPLEX, isoc_dtype, isoc_tensor};
+use isocenter::ffi::tensor::isoc_tensor;
 use std::ffi::c_void;
 
 const COILS: usize = 3;
@@ -30,32 +31,18 @@ unsafe extern "C" fn read(user: *mut c_void, first: i64, count: i64, to: *const 
     // SAFETY: the library's tensor; nobody else has the source.
     let (source, tensor) = unsafe { (&mut *user.cast::<Source>(), *to) };
     assert_eq!(source.thread, std::thread::current().id(), "callbacks come from the calling thread");
-    let (first, count) = (first as usize, count as usize);
-    source.asked.push((first, count));
+    source.asked.push((first as usize, count as usize));
     // SAFETY: of two dimensions.
-    assert_eq!(unsafe { std::slice::from_raw_parts(tensor.shape, 2) }, [COILS as i64, count as i64]);
-    for coil in 0..COILS {
-        for k in 0..count {
-            let value = source.samples[coil * SAMPLES + first + k];
-            // SAFETY: within the shape.
-            unsafe {
-                match source.single {
-                    true => *tensor.data.cast::<[f32; 2]>().add(coil * count + k) = [value.re as f32, value.im as f32],
-                    false => *tensor.data.cast::<C>().add(coil * count + k) = value,
-                }
-            }
-        }
-    }
+    assert_eq!(unsafe { std::slice::from_raw_parts(tensor.shape, 2) }, [COILS as i64, count]);
+    // SAFETY: the library's tensor.
+    unsafe { fill(&source.samples, first as usize, &tensor) };
     if source.asked.len() > source.stop_at { 5 } else { 0 }
 }
-
-type Stream =
-    unsafe extern "C" fn(*mut isoc_mri, isoc_dtype, i64, isoc_mri_read_fn, *mut c_void, *const isoc_tensor) -> Status;
 
 fn stream(scan: &Scan, call: Stream, source: &mut Source, at_once: i64, out: &mut [C]) -> Status {
     let [nz, ny, nx] = scan.grid.map(|n| n as i64);
     let shape = [out.len() as i64 / (nz * ny * nx), nz, ny, nx];
-    let dtype = isoc_dtype { code: ISOC_DTYPE_COMPLEX, bits: if source.single { 64 } else { 128 }, lanes: 1 };
+    let dtype = complex(!source.single);
     source.asked.clear();
     // SAFETY: valid pointers.
     unsafe { call(scan.mri, dtype, at_once, Some(read), (&raw mut *source).cast(), &output(out, &shape)) }
@@ -191,4 +178,41 @@ fn streams_begin_and_stop() {
     assert_eq!(stream(&scan, isoc_mri_reconstruct_stream, &mut source, 30, &mut out), Status::NotFiniteData);
     assert!(said().contains("from sample 60 on, samples[1, 5] is NaN"), "{}", said());
     assert_eq!(out, before);
+}
+
+/// What a stream is said to need is enough, on the host and on a GPU, and calls in memory come between streams under the same caps.
+#[test]
+fn streams_need_what_they_say() {
+    let Some(device) = device() else { return };
+    let mut source = Source::new(random(COILS * SAMPLES, 7), false);
+    for at_once in [30, 200] {
+        let make = |memory_cap, gpu_memory_cap| {
+            let options = isoc_context_options { memory_cap, gpu_memory_cap, ..on(device) };
+            let mut scan = Scan::with(&options, [1, 14, 12], points(SAMPLES, 2, 1), COILS, true);
+            scan.set_maps(random(COILS * scan.voxels(), 4));
+            scan.options(|o| (o.lambda, o.iterations) = (5.0, 5));
+            scan
+        };
+        let free = make(0, 0);
+        let (mut host, mut gpu, mut call) = (0, 0, 0);
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_stream_memory(free.mri, complex(true), at_once, &mut host, &mut gpu) });
+        // SAFETY: as above.
+        ok(unsafe { isoc_mri_memory(free.mri, &mut call) });
+        let buffers = if at_once < SAMPLES as i64 { 2 } else { 1 } * at_once as u64 * COILS as u64 * 16;
+        if device == PROCESSOR {
+            assert!(host > buffers && gpu == 0, "{host} and {gpu}");
+        } else {
+            assert!(host == buffers && gpu > 0, "{host} and {gpu}");
+        }
+        let scan = if device == PROCESSOR { make(host.max(call), 0) } else { make(host, gpu.max(call)) };
+        let mut out = vec![C::default(); scan.voxels()];
+        for _ in 0..2 {
+            ok(stream(&scan, isoc_mri_reconstruct_stream, &mut source, at_once, &mut out));
+            let whole = of_array(&scan, isoc_mri_reconstruct, &source.samples, 1);
+            let e = error(&out, &whole);
+            // Transforms of 1e-9, amplified by no more than 1e3: see above.
+            assert!(e <= 2e-6, "{at_once} at once: {e:.1e}");
+        }
+    }
 }

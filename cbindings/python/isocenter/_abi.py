@@ -981,6 +981,7 @@ FUNCTIONS = {
                                                 c.POINTER(isoc_tensor)]),
     "isoc_mri_gridding_stream": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, isoc_mri_read_fn, c.c_void_p,
                                              c.POINTER(isoc_tensor)]),
+    "isoc_mri_stream_memory": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, c.c_void_p, c.c_void_p]),
     "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
     "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),

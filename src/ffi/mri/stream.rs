@@ -67,6 +67,41 @@ pub unsafe extern "C" fn isoc_mri_gridding_stream(
     }
 }
 
+/// Maximum number of bytes of working memory that isoc_mri_reconstruct_stream uses under the present geometry and options, with `dtype` and
+/// `at_once` as it takes them; isoc_mri_gridding_stream uses no more. `host_bytes`: of the host, as memory_cap counts them; `gpu_bytes`: of
+/// the GPU that it computes on, as gpu_memory_cap does, 0 on the processor. Smaller caps may still do. With a GPU, what counts on the host
+/// is what `read` fills, which the plan keeps for its next stream until isoc_mri_set_geometry.
+///
+/// ISOC_STATUS_MEMORY_CAP: what `read` fills is more than memory_cap.
+///
+/// # Safety
+/// `host_bytes` and `gpu_bytes` are NULL, for what is not wanted, or writable.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_stream_memory(
+    mri: *mut isoc_mri,
+    dtype: isoc_dtype,
+    at_once: i64,
+    host_bytes: *mut u64,
+    gpu_bytes: *mut u64,
+) -> Status {
+    with_plan(mri, |mri| {
+        let (dtype, at_once) = portions(mri, dtype, at_once)?;
+        let found = mri.stream_memory(dtype, at_once)?;
+        for (p, bytes) in [(host_bytes, found.host), (gpu_bytes, found.gpu)] {
+            if !p.is_null() {
+                // SAFETY: by this function's contract.
+                unsafe { p.write_unaligned(bytes) };
+            }
+        }
+        Ok(())
+    })
+}
+
+/// Type and number of the samples that are read at a time.
+fn portions(mri: &Mri, dtype: isoc_dtype, at_once: i64) -> Result<(DType, usize)> {
+    Ok((expect_samples(mri)?.check_dtype(dtype)?, count(at_once, "at_once", 0, MAX_SAMPLES)?))
+}
+
 /// Brings samples of a portion.
 type Read<'a> = &'a mut dyn FnMut(Portion) -> Result<()>;
 
@@ -81,8 +116,7 @@ unsafe fn stream(
 ) -> Status {
     with_plan(mri, |mri| {
         let Some(read) = read else { fail!(NullPointer, "read is NULL") };
-        let dtype = expect_samples(mri)?.check_dtype(dtype)?;
-        let at_once = count(at_once, "at_once", 0, MAX_SAMPLES)?;
+        let (dtype, at_once) = portions(mri, dtype, at_once)?;
         // SAFETY: by this function's contract.
         let to = unsafe { images_to(mri, "image", image)? };
         let mut pass = |portion: Portion| {

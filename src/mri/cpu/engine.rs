@@ -203,7 +203,11 @@ impl<T: Real> Engine for CpuEngine<T> {
     }
 
     fn side_bytes(&mut self, fourier: &Fourier, solve: &Solve) -> Result<u64> {
-        if solve.toeplitz { Ok(self.q_memory(fourier)?[0]) } else { Ok(self.planned(fourier)?.memory()) }
+        if solve.toeplitz { self.q_bytes(fourier) } else { Ok(self.planned(fourier)?.memory()) }
+    }
+
+    fn q_bytes(&mut self, fourier: &Fourier) -> Result<u64> {
+        Ok(self.q_memory(fourier)?[0])
     }
 
     fn drop_transform(&mut self) {
@@ -261,8 +265,9 @@ impl<T: Real> Engine for CpuEngine<T> {
 
     fn memory(&mut self, _: &Context, fourier: &Fourier, solve: &Solve) -> Result<u64> {
         let complex = size_of::<Complex<T>>() as u64;
-        let mut transforms = self.planned(fourier)?.memory();
-        if solve.toeplitz {
+        // A stream has summed up before its solution, and needs no transform where there is Q.
+        let mut transforms = if solve.toeplitz && !solve.holds_samples { 0 } else { self.planned(fourier)?.memory() };
+        if solve.toeplitz || self.q.is_some() {
             let [held, making] = self.q_memory(fourier)?;
             let made = if self.q.is_some() { 0 } else { making + self.making_q(fourier)? };
             let together = self.convolutions(fourier)?.count() > 1;

@@ -367,11 +367,15 @@ impl<T: DeviceReal> Engine for GpuEngine<T> {
 
     fn side_bytes(&mut self, fourier: &Fourier, solve: &Solve) -> Result<u64> {
         if solve.toeplitz {
-            let grid = self.scan.grid;
-            return Ok(Q::<T>::bytes_of(grid, self.convolutions(fourier)?));
+            return self.q_bytes(fourier);
         }
         let Self { budget, vectors, scan, .. } = self;
         budget.transform_held::<T>(&vectors.queue, scan, fourier)
+    }
+
+    fn q_bytes(&mut self, fourier: &Fourier) -> Result<u64> {
+        let grid = self.scan.grid;
+        Ok(Q::<T>::bytes_of(grid, self.convolutions(fourier)?))
     }
 
     fn drop_transform(&mut self) {
