@@ -1403,6 +1403,11 @@ public:
         double psnr, percent_error;
     };
 
+    // Most bytes of working memory that a stream uses: of the host, and of the GPU that it computes on (0 on the processor).
+    struct stream_bytes {
+        uint64_t host, gpu;
+    };
+
     static outcome<mri> create(const context &owner) { return make(wrap, isoc_mri_create, owner); }
 #if ISOCENTER_EXCEPTIONS
     explicit mri(const context &owner) : mri(create(owner)) {}
@@ -1517,6 +1522,12 @@ public:
     }
     template <class T> outcome<void> gridding_stream(const callback<const shots<T> &> &read, const tensor &image, int64_t at_once = 0) {
         return stream<T>(isoc_mri_gridding_stream, read, image, at_once);
+    }
+
+    // What they need with as much at a time, for memory_cap and gpu_memory_cap of the context.
+    template <class T> outcome<stream_bytes> stream_memory(int64_t at_once = 0) {
+        stream_bytes found{};
+        return detail::get(found, isoc_mri_stream_memory, self(), dtype_of<T>::value, at_once, &found.host, &found.gpu);
     }
 
     // The image that minimises |F image - samples|^2 / 2 in the weights' norm + lambda times the penalty. `image` is also read with options.warm_start.

@@ -71,6 +71,7 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::normal,
         Self::reconstruct,
         Self::stream,
+        Self::stream_bytes,
         Self::history,
         Self::compare,
         Self::compute_q,
@@ -444,6 +445,14 @@ impl Mri<'_> {
         let call = if grids { isoc_mri_gridding_stream } else { isoc_mri_reconstruct_stream };
         let done = call!(self.caller, call(handle, dtype, at_once, read, user, to.tensor));
         self.caller.done(done, Some(to));
+    }
+
+    fn stream_bytes(&mut self) {
+        let (handle, dtype) = (self.handle(), self.caller.dtype(C64));
+        let at_once = self.caller.input.size(7, 12, SAMPLES);
+        let [host, gpu] = [(); 2].map(|()| self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_mri_stream_memory(handle, dtype, at_once, host, gpu));
+        self.caller.done(done, None);
     }
 
     fn history(&mut self) {

@@ -93,6 +93,7 @@ static void handles(void) {
     uint64_t bytes = 0;
     check_status("adjoint before a geometry", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("memory before a geometry", isoc_mri_memory(none, &bytes), ISOC_STATUS_NOT_CONFIGURED, NULL);
+    check_status("memory of a stream before a geometry", isoc_mri_stream_memory(none, (isoc_dtype)ISOC_C64, 0, &bytes, NULL), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("compute_q before a geometry", isoc_mri_compute_q(none), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("weights before a geometry", isoc_mri_compute_weights(none, 0, 0), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_ok("destroy", isoc_mri_destroy(none));
@@ -202,6 +203,7 @@ static int32_t read_busy(void *user, int64_t first, int64_t count, const isoc_te
 static void parts(void) {
     static int32_t seven = 7;
     const isoc_dtype c64 = ISOC_C64, f32 = ISOC_F32;
+    uint64_t host = 0, gpu = 0;
     BAD("stream: no reader", (void)0, isoc_mri_reconstruct_stream(mri, c64, 0, NULL, NULL, &v), NULL_POINTER, "read is NULL");
     BAD("stream: no image", (void)0, isoc_mri_reconstruct_stream(mri, c64, 0, read_part, NULL, NULL), NULL_POINTER, "image is NULL");
     BAD("stream: real samples", (void)0, isoc_mri_reconstruct_stream(mri, f32, 0, read_part, NULL, &v), TENSOR_DTYPE, "samples.dtype", "C64");
@@ -213,6 +215,17 @@ static void parts(void) {
         "from sample 25 on, samples[1, 5] is NaN");
     BAD("stream: frames are read whole", check_ok("windows", isoc_mri_set_windows(mri, 30, 10)),
         isoc_mri_reconstruct_stream(mri, c64, 29, read_part, NULL, &v), TENSOR_SHAPE, "image.shape[0] is 2");
+    BAD("stream_memory: no plan", (void)0, isoc_mri_stream_memory(NULL, c64, 0, NULL, NULL), NULL_POINTER, NULL);
+    BAD("stream_memory: real samples", (void)0, isoc_mri_stream_memory(mri, f32, 0, &host, &gpu), TENSOR_DTYPE, "samples.dtype", "C64");
+    BAD("stream_memory: fewer than none", (void)0, isoc_mri_stream_memory(mri, c64, -1, &host, &gpu), OUT_OF_RANGE, "at_once is -1");
+    BAD("stream_memory: frames are read whole", check_ok("windows", isoc_mri_set_windows(mri, 30, 10)),
+        isoc_mri_stream_memory(mri, c64, 29, &host, &gpu), OUT_OF_RANGE, "at_once is 29", "the longest has 30");
+    set_up(ctx);
+    check_ok("stream_memory: of neither", isoc_mri_stream_memory(mri, c64, 25, NULL, NULL));
+    check_ok("stream_memory", isoc_mri_stream_memory(mri, c64, 25, &host, &gpu));
+    /* On a GPU nothing but two buffers is on the host. */
+    const uint64_t buffers = 2 * 25 * COILS * 2 * sizeof(float);
+    expect("stream_memory: where it computes", computes_on_gpu() ? host == buffers && gpu > 0 : host > buffers && gpu == 0);
     static float several[4 * 2 * COILS * PIXELS];
     static const int64_t eight[] = { 8, N, N };
     BAD("stream: frames are read whole", (check_ok("windows", isoc_mri_set_windows(mri, 30, 10)), v = tensor(several, 3, eight, ISOC_DTYPE_COMPLEX, 64)),
@@ -323,6 +336,10 @@ static void contexts(void) {
     static const char *const cap[] = { "memory_cap is 1000", "at least", NULL };
     set_up(small);
     check_status("memory cap", isoc_mri_reconstruct(mri, &s, &v), ISOC_STATUS_MEMORY_CAP, cap);
+    const isoc_dtype c64 = ISOC_C64;
+    static const char *const room[] = { "memory_cap is 1000", "2 x 50 samples", NULL };
+    check_status("memory cap of a stream", isoc_mri_reconstruct_stream(mri, c64, 50, read_part, NULL, &v), ISOC_STATUS_MEMORY_CAP, room);
+    check_status("memory cap of its memory", isoc_mri_stream_memory(mri, c64, 50, NULL, NULL), ISOC_STATUS_MEMORY_CAP, room);
     if (!computes_on_gpu()) {
         /* One transform takes less than a solution. */
         uint64_t bytes = 0;

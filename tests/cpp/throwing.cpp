@@ -755,6 +755,7 @@ void mri(const iso::context &context) {
         asked += part.count;
         return iso::next::proceed;
     };
+    expect("mri: memory of a stream", plan.stream_memory<complex>(10 * readout).host > 0);
     plan.reconstruct_stream<complex>(read, view(streamed), 10 * readout);
     expect("mri: a stream reads all", asked == samples);
     double apart = 0;

@@ -184,6 +184,7 @@ function missing_and_extra_arguments()
         'MRI.reconstruct', {'samples'}, 2
         'MRI.reconstructStream', {'read'}, 4
         'MRI.griddingStream', {'read'}, 3
+        'MRI.streamMemory', {}, 2
         'MRI.history', {}, 1
         'MRI.objective', {}, 1
         'MRI.gap', {}, 1

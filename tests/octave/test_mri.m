@@ -121,6 +121,10 @@ function series()
     check_near('windows by a stream', mri.reconstructStream(part, 0, 'double'), mri.reconstruct(expected), 1e-9);
     mri.setFrames();
     check_near('a stream in single', mri.griddingStream(@(first, count) single(part(first, count)), 7), mri.gridding(expected), 1e-5);
+    [single_host, ~] = mri.streamMemory(7); [double_host, gpu] = mri.streamMemory(7, 'double');
+    % Two buffers of 7 samples of one coil, beside what does not depend on the samples' class.
+    check_true('memory of a stream', double_host - single_host == 2 * 7 * 8 && (double_host == 2 * 7 * 16) == (gpu > 0));
+    check_true('memory of a stream by default', mri.streamMemory() > 0);
     mri.setOptions('Lambda', 10, 'Residual', 1e-9);    % without, rounding grows in small eigenvalues
     whole = mri.reconstruct(expected);
     check_near('a stream', mri.reconstructStream(part, 7, 'double'), whole, 1e-6);

@@ -22,7 +22,7 @@ classdef MRI < handle
 %   forward, adjoint     image -> samples and back, exact transposes of each other
 %   gridding             samples -> image, weighted by density: the quick reconstruction
 %   reconstruct, history, objective, gap   samples -> image by iterations, and how they went
-%   reconstructStream, griddingStream     the same of samples that do not fit memory
+%   reconstructStream, griddingStream, streamMemory   the same of samples that do not fit memory, and what it needs
 %   normal               the system that reconstruct solves, for solvers of your own
 %   computeQ, exportQ, importQ            Q of the trajectory, made once for all its scans
 %   info, memory         what the plan decided, and what it needs
@@ -234,6 +234,13 @@ classdef MRI < handle
             % GRIDDINGSTREAM  The same as gridding of samples that READ brings, as for reconstructStream.
             %   IMAGE = mri.griddingStream(READ), mri.griddingStream(READ, ATONCE) or mri.griddingStream(READ, ATONCE, CLASS)
             image = isocenter_mex('mri.gridding_stream', self.id, varargin{:});
+        end
+
+        function [host, gpu] = streamMemory(self, varargin)
+            % STREAMMEMORY  Most bytes of working memory that reconstructStream will take, and griddingStream no more.
+            %   [HOST, GPU] = mri.streamMemory(), mri.streamMemory(ATONCE) or mri.streamMemory(ATONCE, CLASS), as for reconstructStream
+            %   GPU is of the GPU that it computes on; 0 on the processor.
+            [host, gpu] = isocenter_mex('mri.stream_memory', self.id, varargin{:});
         end
 
         function residuals = history(self, varargin)

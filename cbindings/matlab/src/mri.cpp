@@ -431,27 +431,40 @@ static int32_t read_shots(void *user, int64_t first, int64_t count, const isoc_t
 
 using stream_call = isoc_status (*)(isoc_mri *, isoc_dtype, int64_t, isoc_mri_read_fn, void *, const isoc_tensor *);
 
+// The arguments atOnce and class, from this one on.
+struct portions {
+    int64_t at_once;
+    unsigned type;
+    isoc_dtype dtype;
+
+    portions(const call &c, int first) {
+        static const char *const names[] = { "single", "double", nullptr };
+        static const unsigned types[] = { is_single | is_complex, is_double | is_complex };
+        static const isoc_dtype dtypes[] = { ISOC_C64, ISOC_C128 };
+        const mxArray *const count = c.optional(first), *const of = c.optional(first + 1);
+        at_once = count ? integer_of(count, "atOnce") : 0;
+        const int k = of ? word_of(of, "class", names) : 0;
+        type = types[k], dtype = dtypes[k];
+    }
+};
+
 static void stream(call &c, stream_call run, const mxArray *start) {
-    static const char *const names[] = { "single", "double", nullptr };
-    static const unsigned types[] = { is_single | is_complex, is_double | is_complex };
-    static const isoc_dtype dtypes[] = { ISOC_C64, ISOC_C128 };
     mxArray *const read = function_of(c.argument(0, "read"), "read");
-    const int64_t at_once = c.optional(1) ? integer_of(c.optional(1), "atOnce") : 0;
-    const int k = c.optional(2) ? word_of(c.optional(2), "class", names) : 0;
-    shots_of s{ &c, types[k], read };
+    const portions of(c, 1);
+    shots_of s{ &c, of.type, read };
     isoc_mri_options options = c.plan->mri_size.options;
     options.warm_start = start != nullptr;
     check(isoc_mri_set_options(c.plan->mri(), &options), "invalidOptions");
     if (!start) {
-        array out(types[k], image(c));
-        check(run(c.plan->mri(), dtypes[k], at_once, read_shots, &s, out.tensor()));
+        array out(of.type, image(c));
+        check(run(c.plan->mri(), of.dtype, of.at_once, read_shots, &s, out.tensor()));
         c.result(0, out.finish());
         return;
     }
     const array initial(start, "initial", complex, image(c));
     array_rename("image", "initial");
     array out(initial, image(c));
-    check(run(c.plan->mri(), dtypes[k], at_once, read_shots, &s, out.tensor()));
+    check(run(c.plan->mri(), of.dtype, of.at_once, read_shots, &s, out.tensor()));
     c.result(0, out.finish());
 }
 
@@ -463,6 +476,15 @@ static void reconstruct_stream(call &c) {
 static void gridding_stream(call &c) {
     c.takes({ "read", "atOnce", "class" });
     stream(c, isoc_mri_gridding_stream, nullptr);
+}
+
+static void stream_memory(call &c) {
+    c.takes({ "atOnce", "class" });
+    const portions of(c, 0);
+    uint64_t host = 0, gpu = 0;
+    check(isoc_mri_stream_memory(c.plan->mri(), of.dtype, of.at_once, &host, &gpu));
+    c.result(0, number(static_cast<double>(host)));
+    c.result(1, number(static_cast<double>(gpu)));
 }
 
 // What a call tells of image k's iterations.
@@ -573,6 +595,7 @@ const std::vector<command> mri_commands{
     { "reconstruct", reconstruct },
     { "reconstruct_stream", reconstruct_stream },
     { "gridding_stream", gridding_stream },
+    { "stream_memory", stream_memory },
     { "history", history },
     { "objective", objective },
     { "gap", gap },

@@ -223,6 +223,13 @@ class Mri(unittest.TestCase):
             self.assertGreater(len(mri.history()), 1)
             self.close_to(mri.gridding_stream(read, dtype="complex128"), mri.gridding(samples), 1e-8)
             self.assertEqual(mri.gridding_stream(lambda first, part: read(first, part), 25).dtype, np.complex64)
+            # Two buffers of two coils, beside what does not depend on the samples' type: on the host, wherever it computes.
+            (double, on_gpu), (single, _) = mri.stream_memory(25, "complex128"), mri.stream_memory(25)
+            self.assertEqual(double - single, 2 * 2 * 25 * 8)
+            self.assertEqual(double == 2 * 2 * 25 * 16, on_gpu > 0)
+            self.assertGreater(mri.stream_memory()[0], 0)
+            self.assertRaisesRegex(isocenter.OutOfRangeError, "at_once is -1", mri.stream_memory, -1)
+            self.assertRaisesRegex(isocenter.TensorDtypeError, "'complex64' or 'complex128'", mri.stream_memory, 25, "float32")
             mri.set_windows(30, 15)
             asked.clear()
             self.close_to(mri.reconstruct_stream(read, dtype="complex128"), mri.reconstruct(samples), 1e-8)
