@@ -90,10 +90,11 @@ static void handles(void) {
     check_status("destroy: NULL", isoc_mri_destroy(NULL), ISOC_STATUS_OK, NULL);
     check_ok("create", isoc_mri_create(ctx, &none));
     isoc_tensor s = samples_tensor(), v = images(out);
+    const isoc_dtype c64 = ISOC_C64;
     uint64_t bytes = 0;
     check_status("adjoint before a geometry", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("memory before a geometry", isoc_mri_memory(none, &bytes), ISOC_STATUS_NOT_CONFIGURED, NULL);
-    check_status("memory of a stream before a geometry", isoc_mri_stream_memory(none, (isoc_dtype)ISOC_C64, 0, &bytes, NULL), ISOC_STATUS_NOT_CONFIGURED, NULL);
+    check_status("memory of a stream before a geometry", isoc_mri_stream_memory(none, c64, 0, &bytes, NULL), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("compute_q before a geometry", isoc_mri_compute_q(none), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("weights before a geometry", isoc_mri_compute_weights(none, 0, 0), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_ok("destroy", isoc_mri_destroy(none));
