@@ -9,7 +9,7 @@ use super::wavelets::Wavelets;
 use crate::context::Job;
 use crate::error::{Result, fail};
 use crate::solve::Vectors;
-use crate::solve::fista::Composite;
+use crate::solve::composite::Composite;
 use crate::solve::primal_dual::Splitting;
 use std::mem::swap;
 

@@ -5,29 +5,10 @@
 //! Comput. Math. 15, 2015. The step is one over the largest curvature that was met: no norm has to be known. N is applied to each image,
 //! and N of an extrapolated one is extrapolated, so that the objective of each image is known for nothing.
 
+use super::composite::{Composite, VectorOf};
 use super::history::{History, Progress, nothing};
 use super::{Course, Momentum, Stop, Vectors};
 use crate::error::Result;
-
-/// The problem |A x - d|^2 / 2 + penalty(x), with N = A^H A, and the arithmetic of the vectors that it is about.
-pub(crate) trait Composite {
-    type Vectors: Momentum;
-    fn vectors(&mut self) -> &mut Self::Vectors;
-    /// out = N x.
-    fn normal(&mut self, x: &VectorOf<Self>, out: &mut VectorOf<Self>) -> Result<()>;
-    /// Replaces v by the x that minimises |x - v|^2 / 2 + step penalty(x); gives penalty(x).
-    fn prox(&mut self, step: f64, v: &mut VectorOf<Self>) -> Result<f64>;
-    /// penalty(x), where [`Composite::prox`] did not make it.
-    fn penalty(&mut self, x: &VectorOf<Self>) -> Result<f64>;
-    /// The largest s for which s |r.y| is at most penalty(y) whatever y is, which makes s r a dual; None where that is not known, and where
-    /// the penalty changes from iteration to iteration.
-    fn within(&mut self, r: &VectorOf<Self>) -> Result<Option<f64>>;
-    /// After each iteration; an error ends the solution.
-    fn after(&mut self) -> Result<()>;
-}
-
-/// A vector of a problem.
-pub(crate) type VectorOf<C> = <<C as Composite>::Vectors as Vectors>::Vector;
 
 /// The largest curvature allowed for is so much more than what was met.
 pub(super) const MARGIN: f64 = 1.05;

@@ -4,7 +4,7 @@
 //! S.-J. Kim, K. Koh, M. Lustig, S. Boyd, D. Gorinevsky, "An interior-point method for large-scale l1-regularized least squares", IEEE J.
 //! Sel. Top. Signal Process. 1, 2007.
 
-use super::fista::{Composite, VectorOf};
+use super::composite::{Composite, VectorOf};
 use super::{Stop, Survey, Vectors};
 use crate::error::Result;
 

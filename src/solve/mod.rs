@@ -3,6 +3,7 @@
 //! A solver sees vectors only through [`Vectors`], and a problem only through the trait that it declares beside itself: what it
 //! has to apply, and the arithmetic of the vectors that it applies it to. `cpu` and `gpu` implement the arithmetic.
 
+pub(crate) mod composite;
 pub(crate) mod conjugate_gradient;
 pub(crate) mod cpu;
 pub(crate) mod dense;

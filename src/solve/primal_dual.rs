@@ -4,7 +4,8 @@
 //! Optim. Theory Appl. 158, 2013, algorithm 3.1; B. C. Vu, "A splitting algorithm for dual monotone inclusions involving cocoercive
 //! operators", Adv. Comput. Math. 38, 2013.
 
-use super::fista::{Composite, MARGIN, SHORTEST, VectorOf, first_curvature};
+use super::composite::{Composite, VectorOf};
+use super::fista::{MARGIN, SHORTEST, first_curvature};
 use super::history::{History, Progress, nothing};
 use super::{Course, Momentum, Stop, Vectors};
 use crate::error::Result;
