@@ -1543,6 +1543,73 @@ typedef struct {
     double share;
 } isoc_pet_response;
 
+// Rings of flat blocks of crystals about the z axis, in mm; the middle of all is 0, 0, 0. A ring of crystals has those of all its blocks,
+// `crystal = ring (blocks across) + block across + place across the block`; places rise with the azimuth, rings with z.
+typedef struct {
+    // sizeof(isoc_pet_blocks).
+    uint32_t struct_size;
+    // Must be 0.
+    uint32_t reserved;
+    // Blocks of a ring.
+    int64_t blocks;
+    // Rings of blocks; 0 means 1.
+    int64_t block_rings;
+    // Crystals of a block across.
+    int64_t across;
+    // Crystals of a block along the axis.
+    int64_t along;
+    // Between faces of opposite blocks.
+    double diameter;
+    // From crystal to crystal across.
+    double pitch_across;
+    // From crystal to crystal along the axis; 0 means as across.
+    double pitch_along;
+    // From block to block along the axis; 0: no gap.
+    double block_pitch;
+    // Azimuth of the middle of block 0, rad.
+    double first_azimuth;
+} isoc_pet_blocks;
+
+// Sizes of crystals, and time bins.
+//
+// An event that names two crystals is anywhere on their faces, and in its time bin anywhere between the edges, as its number says: the
+// same place whenever it is deposited. So histo-images have no pattern of crystals and bins, and their blur, some 0.2 crystals of
+// standard deviation at the middle of a line and 0.29 bins along it, belongs to the response. With 0 and 0 crystals are points.
+typedef struct {
+    // sizeof(isoc_pet_scanner).
+    uint32_t struct_size;
+    // Bins of the time difference; 0: events have time differences in ps.
+    uint32_t time_bins;
+    // Of a crystal's face, across the scanner's axis, mm.
+    double crystal_width;
+    // Of a crystal's face, across the width, mm.
+    double crystal_height;
+    // time_bins + 1 edges of t2 - t1, ascending, in ps; NULL without bins.
+    const double *time_edges;
+} isoc_pet_scanner;
+
+// Events that are in no histo-image, by the first cause that applies, in this order.
+typedef struct {
+    // sizeof(isoc_pet_dropped), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // All of them.
+    uint64_t events;
+    // A position or the time difference is NaN or Inf.
+    uint64_t not_finite;
+    // Both positions are the same.
+    uint64_t equal_positions;
+    // The tilt is beyond isoc_pet_geometry.max_tilt.
+    uint64_t outside_tilts;
+    // The place is outside the lattice.
+    uint64_t outside_lattice;
+    // The voxel can count no further: 2^32 - 1 in u32, 2^24 in f32.
+    uint64_t overflow;
+    // Comes before the others: a crystal or a time bin is none of the scanner's, or a label none of the histo-images'.
+    uint64_t unknown;
+} isoc_pet_dropped;
+
 // Sizes of a view's tables, and what their kernels hold.
 typedef struct {
     // sizeof(isoc_pet_table_sizes), set by the caller.
@@ -1642,26 +1709,6 @@ typedef struct {
     // Voxels with counts where none are expected: they changed nothing.
     uint64_t skipped_voxels;
 } isoc_pet_iteration;
-
-// Events that are in no histo-image, by the first cause that applies, in this order.
-typedef struct {
-    // sizeof(isoc_pet_dropped), set by the caller.
-    uint32_t struct_size;
-    // Zero.
-    uint32_t reserved;
-    // All of them.
-    uint64_t events;
-    // A position or the time difference is NaN or Inf.
-    uint64_t not_finite;
-    // Both positions are the same.
-    uint64_t equal_positions;
-    // The tilt is beyond isoc_pet_geometry.max_tilt.
-    uint64_t outside_tilts;
-    // The place is outside the lattice.
-    uint64_t outside_lattice;
-    // The voxel can count no further: 2^32 - 1 in u32, 2^24 in f32.
-    uint64_t overflow;
-} isoc_pet_dropped;
 
 // A body of a phantom, in mm from the centre of the scanner. Where bodies overlap, values add: one within another holds the
 // differences to its surroundings.
@@ -2460,6 +2507,40 @@ isoc_status isoc_pet_get_views(isoc_pet *pet,
 // below a fiftieth of a voxel. A sigma below a voxel is integrated over the voxel.
 isoc_status isoc_pet_set_response(isoc_pet *pet,
                                   const isoc_pet_response *response);
+
+// Writes the crystals of a scanner of blocks: (count, 3) each of the places of their faces, x, y, z in mm, and of the directions that
+// these look in, either NULL to leave it out. `capacity` and `count` are of crystals.
+isoc_status isoc_pet_block_crystals(const isoc_pet_blocks *blocks,
+                                    double *positions,
+                                    double *normals,
+                                    int64_t capacity,
+                                    int64_t *count);
+
+// Sets the scanner that events of isoc_pet_deposit_crystals are of. `positions`: real (crystals, 3) of x, y, z in mm from the centre of the
+// lattice: where in a crystal photons are detected on average. `normals`: real (crystals, 3), which way faces look, of any length; NULL: to
+// the z axis. Both in host memory, copied. It holds whatever the geometry.
+isoc_status isoc_pet_set_scanner(isoc_pet *pet,
+                                 const isoc_pet_scanner *scanner,
+                                 const isoc_tensor *positions,
+                                 const isoc_tensor *normals);
+
+// Adds list-mode events that name crystals to histo-images, as isoc_pet_deposit does: u32 or f32 (labels, views, nz, ny, nx), which the
+// caller has set to zeros before the first of several lists; without the first dimension where it is 1. An event is counted in the images of
+// its label: of prompts and delays, gates, frames of time.
+//
+// `crystals`: u8, u16 or u32 (events, 2), the first and the second photon's, counted from 0; `times`: u8, u16 or u32 (events) time bins of
+// the scanner, or real (events) of t2 - t1 in ps, positive where the event is nearer to the first crystal; `labels`: u8, u16 or u32
+// (events), NULL for 0 everywhere. Of any strides, as fields of records have them, in host memory or, with histo-images on a GPU, all on that GPU.
+// A list may be empty. `first_event` is the number of the list's first event in the scan, so that a scan in several lists is as one in one.
+// `dropped` may be NULL; events of crystals, bins and labels that there are not are dropped and counted as `unknown`.
+// After an error (cancel, memory) part of the events may have been added.
+isoc_status isoc_pet_deposit_crystals(isoc_pet *pet,
+                                      const isoc_tensor *crystals,
+                                      const isoc_tensor *times,
+                                      const isoc_tensor *labels,
+                                      uint64_t first_event,
+                                      const isoc_tensor *histo_images,
+                                      isoc_pet_dropped *dropped);
 
 // Sets the caller's own kernels of a view; copied. `map`: (ny, nx), so that map_count is ny nx, the kernel of all voxels of a column;
 // `offsets`: (offset_count, 3) in voxels along x, y, z, none twice; `values`: (kernels, offset_count), value_count in all, not negative,

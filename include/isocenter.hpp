@@ -1613,6 +1613,7 @@ public:
     using tables = detail::sized<isoc_pet_tables>;
     using dropped = detail::sized<isoc_pet_dropped>;
     using tally = detail::sized<isoc_pet_tally>;
+    using blocks = detail::sized<isoc_pet_blocks>;
     using iteration = isoc_pet_iteration;
     using body = isoc_pet_body;
 
@@ -1664,6 +1665,23 @@ public:
             c.tof_fwhm = tof_fwhm, c.radial_fwhm = radial_fwhm, c.axial_fwhm = axial_fwhm;
             c.randoms = randoms, c.random_window = random_window, c.scatter = scatter, c.scatter_sigma = scatter_sigma;
             c.seed = seed;
+        }
+    };
+
+    // isoc_pet_scanner.
+    struct scanner {
+        double crystal_width = 0;
+        double crystal_height = 0;
+        list<double> time_edges = {}; // one more than there are bins; none: events have time differences in ps
+
+    private:
+        template <class> friend class detail::lowered_struct;
+        void lower(isoc_pet_scanner &c, detail::complaint &found) const noexcept {
+            const auto size = static_cast<unsigned long long>(time_edges.size());
+            if (size == 1 || size > UINT32_MAX)
+                found.set(ISOC_STATUS_OUT_OF_RANGE, "scanner.time_edges has %llu values; it must have one more than there are bins", size);
+            c.time_bins = static_cast<uint32_t>(size ? size - 1 : 0), c.time_edges = size ? time_edges.pointer() : nullptr;
+            c.crystal_width = crystal_width, c.crystal_height = crystal_height;
         }
     };
 
@@ -1787,6 +1805,37 @@ public:
         return detail::get(events, isoc_pet_deposit, self(), named("first_positions", first_positions),
                            named("second_positions", second_positions), named("time_differences", time_differences),
                            named("histo_images", histo_images), static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Writes the crystals of a scanner of blocks: x, y, z in mm of each face's centre, and of the direction that it looks in, so three numbers
+    // a crystal each; returns how many crystals there are. An empty span leaves its list out, and two ask for the number alone; one that is
+    // too small is an error.
+    static outcome<int64_t> block_crystals(const isoc_pet_blocks &rings, span<double> positions, span<double> normals = {}) {
+        // The capacity is of both lists.
+        const bool second = positions.size() == 0 || (normals.size() != 0 && normals.size() < positions.size());
+        const span<double> &least = second ? normals : positions;
+        int64_t found = 0;
+        return detail::get(found, isoc_pet_block_crystals, detail::filled<isoc_pet_blocks>(rings), positions.size() ? positions.data() : nullptr,
+                           normals.size() ? normals.data() : nullptr,
+                           detail::groups(least.size(), 3, second ? "normals" : "positions", "crystal"), &found);
+    }
+
+    // Sets the scanner that events of deposit_crystals are of; copied. `positions`: real (crystals, 3) of x, y, z in mm; `normals`: the same of
+    // directions that faces look in, or nullptr: to the z axis. It holds whatever the geometry.
+    outcome<void> set_scanner(const scanner &detectors, const const_tensor &positions, const const_tensor &normals = nullptr) {
+        return detail::call(isoc_pet_set_scanner, self(), detail::lowered_struct<isoc_pet_scanner>(detectors), named("positions", positions),
+                            named("normals", normals));
+    }
+
+    // Adds list-mode events that name crystals to histo-images, (labels, views, nz, ny, nx), as deposit does. `crystals`: u8, u16 or u32
+    // (events, 2), from 0; `times`: u8, u16 or u32 time bins, or real t2 - t1 in ps; `labels`: u8, u16 or u32 (events), nullptr for 0
+    // everywhere. `first_event` is the number of the list's first event in the scan. Returns what was left out.
+    outcome<dropped> deposit_crystals(const const_tensor &crystals, const const_tensor &times, const const_tensor &labels,
+                                      const tensor &histo_images, uint64_t first_event = 0) {
+        dropped events;
+        return detail::get(events, isoc_pet_deposit_crystals, self(), named("crystals", crystals), named("times", times),
+                           named("labels", labels), first_event, named("histo_images", histo_images),
+                           static_cast<isoc_pet_dropped *>(&events));
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...

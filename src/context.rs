@@ -231,6 +231,11 @@ impl Context {
         }))
     }
 
+    /// Whether the caller has set a cap of GPUs' memory.
+    pub(crate) fn caps_gpus(&self) -> bool {
+        self.gpu_memory_cap > 0
+    }
+
     /// Maximum number of bytes to use on a GPU now.
     /// `held`: what the asker holds already.
     pub(crate) fn gpu_memory(&self, gpu: &Device, held: u64) -> Result<u64> {

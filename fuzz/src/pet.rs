@@ -3,7 +3,7 @@
 use super::caller::{Caller, call};
 use super::memory::Bounds;
 use super::session::{Alone, Plan, run};
-use super::tensors::{F32, Made, U32, plain};
+use super::tensors::{F32, F64, Made, U32, plain};
 use isocenter::error::Status;
 use isocenter::ffi::pet::*;
 use isocenter::ffi::tensor::isoc_dtype;
@@ -15,6 +15,8 @@ const VIEWS: i64 = 1 << 16;
 const ENTRIES: i64 = 1 << 20;
 const ITERATIONS: i64 = 1 << 20;
 const EVENTS: i64 = 1 << 40;
+const CRYSTALS: i64 = 1 << 24;
+const EDGES: i64 = (1 << 16) + 1;
 /// More than any reconstruction here makes.
 const PASSES: i64 = 16;
 
@@ -51,6 +53,9 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::reconstruct,
         Self::history,
         Self::deposit,
+        Self::block_crystals,
+        Self::scanner,
+        Self::deposit_crystals,
         Self::phantom_image,
         Self::simulate,
         Self::expect,
@@ -375,6 +380,105 @@ impl Pet<'_> {
         let done = call!(
             self.caller,
             isoc_pet_deposit(handle, first.tensor, second.tensor, times.tensor, histos.tensor, dropped)
+        );
+        self.caller.done(done, Some(histos));
+    }
+
+    fn block_crystals(&mut self) {
+        let input = &mut self.caller.input;
+        let b = isoc_pet_blocks {
+            struct_size: input.struct_size(size_of::<isoc_pet_blocks>()),
+            reserved: input.code(1),
+            blocks: input.small(6, 9, CRYSTALS),
+            block_rings: input.small(2, 4, CRYSTALS),
+            across: input.small(3, 5, CRYSTALS),
+            along: input.small(2, 5, CRYSTALS),
+            diameter: input.real(300.0),
+            pitch_across: input.real(4.0),
+            pitch_along: input.real(0.0),
+            block_pitch: input.real(0.0),
+            first_azimuth: input.real(0.1),
+        };
+        // Of sizes beyond those few there is no scanner.
+        let number = [b.blocks, b.block_rings.max(1), b.across, b.along]
+            .iter()
+            .try_fold(1i64, |n, size| n.checked_mul(*size).filter(|_| (1..=9).contains(size)))
+            .unwrap_or(0);
+        let capacity = self.caller.input.size(number, 8, EVENTS);
+        let positions = self.caller.room(capacity, number, [0.0; 3]);
+        let normals = self.caller.room(capacity, number, [0.0; 3]);
+        let (passed, count) = (self.caller.passed(b), self.caller.count());
+        let done =
+            call!(self.caller, isoc_pet_block_crystals(passed, positions.cast(), normals.cast(), capacity, count));
+        // SAFETY: the caller's own.
+        assert!(!done || b.block_rings < 0 || unsafe { *count } == number, "as many crystals as there are");
+        self.caller.done(done, None);
+    }
+
+    fn scanner(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.small(32, 40, CRYSTALS));
+        let odd = self.caller.input.odd(96);
+        let time_bins = odd.map_or(4, |k| [0, 1, 2, 70_000, u32::MAX][usize::from(k) % 5]);
+        let (first, step) = (self.caller.input.real(-200.0), self.caller.input.real(100.0));
+        let edges = self.caller.array(i64::from(time_bins) + 1, EDGES, |k| first + step * k as f64);
+        let input = &mut self.caller.input;
+        let s = isoc_pet_scanner {
+            struct_size: input.struct_size(size_of::<isoc_pet_scanner>()),
+            time_bins,
+            crystal_width: input.real(4.0),
+            crystal_height: input.real(4.0),
+            time_edges: if time_bins == 0 && input.odd(2).is_none() { ptr::null() } else { edges },
+        };
+        let circle = |k: usize| {
+            let angle = (k / 3) as f64 * std::f64::consts::TAU / 32.0;
+            [300.0 * angle.cos(), 300.0 * angle.sin(), 1.0][k % 3]
+        };
+        let dtype = self.caller.dtype(F64);
+        // The call takes their number from the positions.
+        let positions = self.caller.input_tensor(&[n, 3], dtype, &circle, false);
+        let normals = if self.caller.input.odd(2).is_none() {
+            Made::NONE
+        } else {
+            let dtype = self.caller.dtype(F64);
+            self.caller.input_tensor(&[n, 3], dtype, &circle, true)
+        };
+        let passed = self.caller.passed(s);
+        let done = call!(self.caller, isoc_pet_set_scanner(handle, passed, positions.tensor, normals.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn deposit_crystals(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.small(16, 40, EVENTS));
+        // Values of u32 are eight times as large.
+        let whole = |k: usize| k as f64 / 8.0;
+        let dtypes = [U32; 3].map(|dtype| self.caller.dtype(dtype));
+        let crystals = self.caller.input_tensor(&[n, 2], dtypes[0], &|k| whole(k / 2 % 16 + 16 * (k % 2)), true);
+        // The call takes their number from the times.
+        let times = self.caller.input_tensor(&[n], dtypes[1], &|k| whole(k % 4), false);
+        let labels = if self.caller.input.odd(2).is_some() {
+            Made::NONE
+        } else {
+            self.caller.input_tensor(&[n], dtypes[2], &|k| whole(k % 2), true)
+        };
+        let first = self.caller.input.odd(96).map_or(0, |k| [1, 1 << 32, u64::MAX - 3, u64::MAX][usize::from(k) % 4]);
+        let ([nz, ny, nx], dtype) = (self.lattice, self.caller.dtype(U32));
+        // The call takes the number of labels from them.
+        let histos = self.caller.output_of_its_size(&[2, self.views, nz, ny, nx], dtype);
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut dropped: isoc_pet_dropped = unsafe { std::mem::zeroed() };
+        dropped.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_dropped>());
+        let dropped = self.caller.passed(dropped);
+        let done = call!(
+            self.caller,
+            isoc_pet_deposit_crystals(
+                handle,
+                crystals.tensor,
+                times.tensor,
+                labels.tensor,
+                first,
+                histos.tensor,
+                dropped
+            )
         );
         self.caller.done(done, Some(histos));
     }

@@ -1,12 +1,20 @@
-// Events into histo-images: the processor's arithmetic (src/pet/deposit.rs, src/pet/views.rs), operation by operation, so that the same voxel counts.
+// Events into histo-images: the processor's arithmetic (src/pet/deposit.rs, src/pet/views.rs, src/pet/scanner/events.rs), operation by operation, so
+// that the same voxel counts.
 #include <cuda_runtime.h>
 
-// Numbers of the caller's, f32 or f64.
+enum { F32, F64, U8, U16, U32 };
+
+// Numbers of the caller's.
 struct Numbers {
     const void *data;
-    // Elements from one event to the next, and from x to y.
+    // Elements from one event to the next, and from x to y or from crystal to crystal.
     long long stride, along;
-    int is_double, unused;
+    int type, unused;
+};
+
+// Mirrors `Face` in src/pet/scanner/crystals.rs.
+struct Face {
+    float4 centre, width, height;
 };
 
 // Mirrors `Deposit` in src/pet/gpu/deposit.rs.
@@ -16,9 +24,9 @@ struct Deposit {
     // Along x, y, z.
     double sides[3], per_mm[3];
     double half_light, max_tilt;
-    // The element at index 0, u32 or f32, and elements along x, y, z and views.
+    // The element at index 0, u32 or f32, and elements along x, y, z, views and sets.
     void *histos;
-    long long strides[4];
+    long long strides[5];
     // Of a grid of views; 0 azimuths: of a list.
     int azimuths, tilts;
     // Of a list: cells of azimuth and tilt, where candidates of each begin, and directions of views.
@@ -27,12 +35,18 @@ struct Deposit {
     const double *directions;
     // Events by cause, in the order of `Dropped`.
     unsigned long long *dropped;
-    int is_float, unused;
+    int is_float;
+    // Of events that name crystals, `first` and `time` being crystals and bins (or times), and `second` labels, NULL for none.
+    unsigned sets;
+    const Face *faces;
+    const double2 *bins;
+    unsigned crystals, bin_count;
+    unsigned long long first_event;
 };
-static_assert(sizeof(Numbers) == 32 && sizeof(Deposit) == 264);
+static_assert(sizeof(Numbers) == 32 && sizeof(Face) == 48 && sizeof(Deposit) == 304);
 
 constexpr double PI = 3.14159265358979323846, HALF_PI = PI / 2, QUARTER_PI = PI / 4;
-constexpr int NONE = -1, CAUSES = 5;
+constexpr int NONE = -1, CAUSES = 6;
 
 // No product is joined with a sum: rounded as on the processor.
 __device__ inline double mul(double a, double b) { return __dmul_rn(a, b); }
@@ -41,7 +55,25 @@ __device__ inline double sub(double a, double b) { return __dsub_rn(a, b); }
 
 __device__ inline double read(const Numbers &n, long long event, int axis) {
     const long long at = event * n.stride + axis * n.along;
-    return n.is_double ? static_cast<const double *>(n.data)[at] : (double)static_cast<const float *>(n.data)[at];
+    return n.type == F64 ? static_cast<const double *>(n.data)[at] : (double)static_cast<const float *>(n.data)[at];
+}
+
+__device__ inline unsigned read_count(const Numbers &n, long long event, int axis) {
+    const long long at = event * n.stride + axis * n.along;
+    if (n.type == U32) return static_cast<const unsigned *>(n.data)[at];
+    return n.type == U16 ? static_cast<const unsigned short *>(n.data)[at] : static_cast<const unsigned char *>(n.data)[at];
+}
+
+__device__ inline unsigned mix(unsigned bits) {
+    bits = (bits ^ bits >> 16) * 0x7feb352du;
+    bits = (bits ^ bits >> 15) * 0x846ca68bu;
+    return bits ^ bits >> 16;
+}
+
+// From -1/2 to 1/2, by an event's number; `which` of its five numbers. Exact but for the scaling by a power of 2.
+__device__ inline double part(unsigned long long event, unsigned which) {
+    const unsigned bits = mix(((unsigned)event ^ mix((unsigned)(event >> 32))) + which * 0x9e3779b9u);
+    return ((double)(bits >> 1) + 0.5) * (1.0 / 2147483648.0) - 0.5;
 }
 
 // Rounded down, 0 to `max`; NaN is 0.
@@ -109,43 +141,82 @@ __device__ inline bool count_one(const Deposit &p, long long at) {
     return true;
 }
 
-extern "C" __global__ void __launch_bounds__(256) deposit_events(const __grid_constant__ Deposit p) {
+// One event's cause to be dropped, or NONE.
+__device__ inline int count_event(const Deposit &p, const double *a, const double *b, double dt, unsigned set) {
+    double d[3], place[3];
+    bool finite = isfinite(dt);
+    for (int k = 0; k < 3; k++) {
+        d[k] = sub(a[k], b[k]);
+        finite = finite && isfinite(a[k]) && isfinite(b[k]);
+    }
+    const double square = add(add(mul(d[0], d[0]), mul(d[1], d[1])), mul(d[2], d[2]));
+    const double shift = __ddiv_rn(mul(p.half_light, dt), __dsqrt_rn(square));
+    for (int k = 0; k < 3; k++)
+        place[k] = add(mul(add(mul(0.5, add(a[k], b[k])), mul(shift, d[k])), p.per_mm[k]), mul(0.5, p.sides[k]));
+    const double sum = add(add(add(place[0], place[1]), place[2]), square);
+    if (!isfinite(sum) || !(square > 0)) return !finite ? 1 : square == 0 ? 2 : 4;
+    const int view = view_of(p, d);
+    if (view == NONE) return 3;
+    bool inside = true;
+    long long at = set * p.strides[4] + view * p.strides[3];
+    for (int k = 0; k < 3; k++) {
+        inside = inside && place[k] >= 0 && place[k] < p.sides[k];
+        at += whole(place[k], p.sides[k]) * p.strides[k];
+    }
+    return !inside ? 4 : count_one(p, at) ? 5 : NONE;
+}
+
+// What becomes of each of the events, by its number.
+template <class OneEvent> __device__ inline void deposit(const Deposit &p, OneEvent one_event) {
     __shared__ unsigned long long causes[CAUSES];
     if (threadIdx.x < CAUSES) causes[threadIdx.x] = 0;
     __syncthreads();
     unsigned own[CAUSES] = {};
     for (long long i = blockIdx.x * 256ll + threadIdx.x; i < p.count; i += gridDim.x * 256ll) {
-        const double dt = read(p.time, i, 0);
-        double d[3], place[3];
-        bool finite = isfinite(dt);
-        double a[3], b[3];
-        for (int k = 0; k < 3; k++) {
-            a[k] = read(p.first, i, k), b[k] = read(p.second, i, k), d[k] = sub(a[k], b[k]);
-            finite = finite && isfinite(a[k]) && isfinite(b[k]);
-        }
-        const double square = add(add(mul(d[0], d[0]), mul(d[1], d[1])), mul(d[2], d[2]));
-        const double shift = __ddiv_rn(mul(p.half_light, dt), __dsqrt_rn(square));
-        for (int k = 0; k < 3; k++)
-            place[k] = add(mul(add(mul(0.5, add(a[k], b[k])), mul(shift, d[k])), p.per_mm[k]), mul(0.5, p.sides[k]));
-        const double sum = add(add(add(place[0], place[1]), place[2]), square);
-        int cause = NONE;
-        if (!isfinite(sum) || !(square > 0)) {
-            cause = !finite ? 0 : square == 0 ? 1 : 3;
-        } else if (const int view = view_of(p, d); view == NONE) {
-            cause = 2;
-        } else {
-            bool inside = true;
-            long long at = view * p.strides[3];
-            for (int k = 0; k < 3; k++) {
-                inside = inside && place[k] >= 0 && place[k] < p.sides[k];
-                at += whole(place[k], p.sides[k]) * p.strides[k];
-            }
-            cause = !inside ? 3 : count_one(p, at) ? 4 : NONE;
-        }
+        const int cause = one_event(i);
         for (int k = 0; k < CAUSES; k++) own[k] += cause == k;
     }
     for (int k = 0; k < CAUSES; k++)
         if (own[k]) atomicAdd(&causes[k], (unsigned long long)own[k]);
     __syncthreads();
     if (threadIdx.x < CAUSES && causes[threadIdx.x]) atomicAdd(&p.dropped[threadIdx.x], causes[threadIdx.x]);
+}
+
+extern "C" __global__ void __launch_bounds__(256) deposit_events(const __grid_constant__ Deposit p) {
+    deposit(p, [&p](long long i) {
+        double a[3], b[3];
+        for (int k = 0; k < 3; k++) a[k] = read(p.first, i, k), b[k] = read(p.second, i, k);
+        return count_event(p, a, b, read(p.time, i, 0), 0);
+    });
+}
+
+extern "C" __global__ void __launch_bounds__(256) deposit_crystals(const __grid_constant__ Deposit p) {
+    deposit(p, [&p](long long i) {
+        const unsigned long long event = p.first_event + i;
+        const unsigned crystal[2] = { read_count(p.first, i, 0), read_count(p.first, i, 1) };
+        const unsigned set = p.second.data ? read_count(p.second, i, 0) : 0;
+        bool known = crystal[0] < p.crystals && crystal[1] < p.crystals && set < p.sets;
+        double dt;
+        if (p.time.type >= U8) {
+            const unsigned bin = read_count(p.time, i, 0);
+            known = known && bin < p.bin_count;
+            const double2 low_width = p.bins[min(bin, p.bin_count)];
+            dt = add(low_width.x, mul(add(part(event, 4), 0.5), low_width.y));
+        } else {
+            dt = read(p.time, i, 0);
+        }
+        if (!known) return 0;
+        // Twice the same crystal is twice the same place.
+        const double apart = crystal[0] != crystal[1] ? 1 : 0;
+        double ends[2][3];
+        for (int end = 0; end < 2; end++) {
+            const Face &face = p.faces[crystal[end]];
+            const float4 c = __ldg(&face.centre), w = __ldg(&face.width), h = __ldg(&face.height);
+            const double u = mul(part(event, 2 * end), apart), v = mul(part(event, 2 * end + 1), apart);
+            ends[end][0] = add(add(c.x, mul(u, w.x)), mul(v, h.x));
+            ends[end][1] = add(add(c.y, mul(u, w.y)), mul(v, h.y));
+            ends[end][2] = add(add(c.z, mul(u, w.z)), mul(v, h.z));
+        }
+        return count_event(p, ends[0], ends[1], dt, set);
+    });
 }

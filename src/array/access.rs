@@ -94,6 +94,32 @@ impl<'a, const N: usize> Array<'a, N> {
     }
 }
 
+impl<const N: usize> Array<'_, N> {
+    /// Copies elements of a row of unsigned integers in host memory, from the one at `at` on.
+    #[inline(always)]
+    pub(crate) fn read_counts(&self, at: [usize; N], row: &mut [u32]) {
+        assert!(self.layout.gpu.is_none() && at[N - 1] + row.len() <= self.layout.shape[N - 1]);
+        let (start, stride) = (self.layout.element(at), self.layout.strides[N - 1]);
+        // SAFETY: as for `read_row`.
+        unsafe {
+            match self.layout.dtype {
+                DType::U8 => convert_row(start, stride, row, u32::from),
+                DType::U16 => convert_row(start.cast::<u16>(), stride, row, u32::from),
+                DType::U32 => convert_row(start.cast(), stride, row, |v: u32| v),
+                dtype => unreachable!("{dtype:?} are no counts"),
+            }
+        }
+    }
+
+    /// The same of elements of the array's own type.
+    pub(crate) fn read_elements<T: Element>(&self, at: [usize; N], row: &mut [T]) {
+        let Layout { dtype, shape, strides, gpu, .. } = self.layout;
+        assert!(gpu.is_none() && dtype == T::DTYPE && at[N - 1] + row.len() <= shape[N - 1]);
+        // SAFETY: as for `read_row`.
+        unsafe { convert_row(self.layout.element(at).cast(), strides[N - 1], row, |v| v) }
+    }
+}
+
 impl<'a> Array<'a, 2> {
     /// The k-th of the last dimension.
     pub(crate) fn column(&self, k: usize) -> Array<'a, 1> {
@@ -234,10 +260,15 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
     }
 }
 
-impl ArrayMut<'_, 4> {
+impl<'a> ArrayMut<'a, 4> {
     /// The k-th of the first dimension.
     pub(crate) fn part(&mut self, k: usize) -> ArrayMut<'_, 3> {
         ArrayMut { layout: self.layout.part(k), lifetime: PhantomData }
+    }
+
+    /// The only one of a first dimension.
+    pub(crate) fn stacked(self) -> ArrayMut<'a, 5> {
+        ArrayMut { layout: self.layout.stacked(), lifetime: PhantomData }
     }
 }
 

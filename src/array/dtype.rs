@@ -34,6 +34,10 @@ impl DType {
     pub(crate) const VOLUMES: &[Self] = &[Self::F32, Self::U8, Self::U16, Self::F16];
     /// Histo-images, which may be counts.
     pub(crate) const HISTOS: &[Self] = &[Self::F32, Self::U32];
+    /// Numbers of crystals, labels.
+    pub(crate) const COUNTS: &[Self] = &[Self::U8, Self::U16, Self::U32];
+    /// Times of events: bins, or ps.
+    pub(crate) const TIMES: &[Self] = &[Self::U8, Self::U16, Self::U32, Self::F32, Self::F64];
     /// Real numbers.
     pub(crate) const REAL: &[Self] = &[Self::F32, Self::F64];
     /// Complex numbers.

@@ -1,10 +1,11 @@
 //! Between the caller's arrays in host memory, of any strides and element types, and contiguous values.
 
 use super::access::{Array, ArrayMut};
+use super::dtype::Element;
 use super::layout::Layout;
 use super::value::{Value, not_finite};
 use crate::context::NanPolicy;
-use crate::cpu::buffer::Buffer;
+use crate::cpu::buffer::{Buffer, Plain};
 use crate::error::Result;
 use rayon::prelude::*;
 use std::ops::Range;
@@ -68,6 +69,15 @@ pub(crate) fn copy_part<V: Value, const N: usize>(
             let block = &mut out[piece];
             from.read_row(at, block);
             look(block);
+        }
+    });
+}
+
+/// Copies elements of a caller's array as they are, from number `first` on.
+pub(crate) fn copy_elements<T: Element + Plain, const N: usize>(from: &Array<N>, first: usize, out: &mut [T]) {
+    out.par_chunks_mut(GRAIN).enumerate().for_each(|(task, out)| {
+        for (at, piece) in pieces(from.layout(), first + task * GRAIN, out.len()) {
+            from.read_elements(at, &mut out[piece]);
         }
     });
 }

@@ -110,6 +110,12 @@ impl Layout<4> {
         let (shape, strides) = ([nz, ny, nx], [z, y, x]);
         Layout { origin: self.element([k, 0, 0, 0]), dtype: self.dtype, shape, strides, gpu: self.gpu }
     }
+
+    /// The only one of a first dimension.
+    pub(crate) fn stacked(&self) -> Layout<5> {
+        let Self { origin, dtype, shape: [a, nz, ny, nx], strides: [b, z, y, x], gpu } = *self;
+        Layout { origin, dtype, shape: [1, a, nz, ny, nx], strides: [0, b, z, y, x], gpu }
+    }
 }
 
 impl Layout<5> {

@@ -75,6 +75,8 @@ pub unsafe trait Plain: Copy + Send + Sync {}
 unsafe impl Plain for f32 {}
 // SAFETY: whole numbers.
 unsafe impl Plain for u32 {}
+// SAFETY: as above.
+unsafe impl Plain for u16 {}
 // SAFETY: floating-point numbers.
 unsafe impl Plain for f64 {}
 // SAFETY: integers.

@@ -1,14 +1,17 @@
 //! List-mode events into the histo-images of their views.
 //!
+//! Events that name crystals are anywhere on their faces, by their number: so are lines that factors are the mean of.
+//!
 //! Every event goes to `p = (p1 + p2)/2 + (c/2)(t2 - t1)(p1 - p2)/|p1 - p2|`, nearest voxel, nearest view. Counts are whole
 //! numbers and every voxel belongs to one task, so the result does not depend on threads.
 //!
 //! Incrementing counts in the order of the events would miss cache and page table nearly every time, and need atomics. So
 //! chunks of events are sorted by region of the counts' memory, and then each region is counted by one task.
 
-use super::events::{BLOCK, EventArrays, Events};
+use super::events::{BLOCK, Block, EventArrays, Events, NO_SET, Source};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
+use super::scanner::{CrystalArrays, CrystalEvents, Scanner};
 use super::views::{NONE, Views};
 use crate::array::{ArrayMut, DType, Layout};
 use crate::context::{Context, Job, Stage};
@@ -21,6 +24,8 @@ use rayon::prelude::*;
 /// Events that are in no histo-image, by the first cause that applies, in this order.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dropped {
+    /// A crystal, a time bin or a label is none that there is.
+    pub unknown: u64,
     /// A position or the time difference is NaN or Inf.
     pub not_finite: u64,
     /// Both positions are the same, so that there is no direction.
@@ -33,14 +38,23 @@ pub struct Dropped {
     pub overflow: u64,
 }
 
+/// How many causes there are.
+pub(super) const CAUSES: usize = 6;
+
 impl Dropped {
     /// All of them.
     pub fn total(&self) -> u64 {
-        self.not_finite + self.equal_positions + self.outside_tilts + self.outside_lattice + self.overflow
+        self.unknown
+            + self.not_finite
+            + self.equal_positions
+            + self.outside_tilts
+            + self.outside_lattice
+            + self.overflow
     }
 
     fn add(self, other: Self) -> Self {
         Self {
+            unknown: self.unknown + other.unknown,
             not_finite: self.not_finite + other.not_finite,
             equal_positions: self.equal_positions + other.equal_positions,
             outside_tilts: self.outside_tilts + other.outside_tilts,
@@ -67,7 +81,28 @@ pub fn deposit(
     events: &EventArrays,
     histos: ArrayMut<4>,
 ) -> Result<Dropped> {
-    let events = Events::new(events)?;
+    count(context, views, lattice, Events::new(events)?, histos.stacked())
+}
+
+/// The same of events that name crystals, for sets of histo-images `[set][view][z][y][x]`.
+pub fn deposit_crystals(
+    context: &Context,
+    views: &Views,
+    lattice: &Lattice,
+    (scanner, events): (&Scanner, &CrystalArrays),
+    histos: ArrayMut<5>,
+) -> Result<Dropped> {
+    let events = CrystalEvents::new(scanner, events, histos.shape()[0])?;
+    count(context, views, lattice, events, histos)
+}
+
+fn count<S: Source>(
+    context: &Context,
+    views: &Views,
+    lattice: &Lattice,
+    events: S,
+    histos: ArrayMut<5>,
+) -> Result<Dropped> {
     let histos = histos.layout();
     let places = Places::new(views, lattice, histos)?;
     let regions = Regions::new(histos)?;
@@ -85,23 +120,24 @@ struct Places {
     /// Along x, y, z.
     sides: [f64; 3],
     per_mm: [f64; 3],
-    /// Steps along x, y, z and views, and of the first element.
-    strides: [f64; 4],
+    /// Steps along x, y, z, views and sets, and of the first element.
+    strides: [f64; 5],
     first: f64,
 }
 
 impl Places {
-    fn new(views: &Views, lattice: &Lattice, histos: &Layout<4>) -> Result<Self> {
+    fn new(views: &Views, lattice: &Lattice, histos: &Layout<5>) -> Result<Self> {
         let [nz, ny, nx] = lattice.shape();
         let shape = [views.list().len(), nz, ny, nx];
-        if histos.shape != shape {
-            fail!(TensorShape, "the histo-images have shape {:?}; it must be {shape:?}", histos.shape);
+        let [_, own @ ..] = histos.shape;
+        if own != shape {
+            fail!(TensorShape, "the histo-images have shape {own:?}; it must be {shape:?}");
         }
-        let [v, z, y, x] = histos.strides;
+        let [s, v, z, y, x] = histos.strides;
         Ok(Self {
             sides: lattice.along().map(|n| n as f64),
             per_mm: lattice.voxel().map(|s| 1.0 / s),
-            strides: [x, y, z, v].map(|s| s as f64),
+            strides: [x, y, z, v, s].map(|s| s as f64),
             first: Span::of(histos).first as f64,
         })
     }
@@ -117,7 +153,7 @@ struct Span {
 }
 
 impl Span {
-    fn of(histos: &Layout<4>) -> Self {
+    fn of(histos: &Layout<5>) -> Self {
         let (low, high) = histos.extent();
         let size = size_of::<u32>();
         Self { first: ((histos.origin.addr() - low) / size) as u64, len: ((high - low) / size) as u64 }
@@ -127,14 +163,14 @@ impl Span {
 /// Equal parts of the counts' memory, each for one task.
 #[derive(Clone, Copy)]
 struct Regions<'a> {
-    histos: &'a Layout<4>,
+    histos: &'a Layout<5>,
     /// Elements of a region, as a power of 2.
     shift: u32,
     count: usize,
 }
 
 impl<'a> Regions<'a> {
-    fn new(histos: &'a Layout<4>) -> Result<Self> {
+    fn new(histos: &'a Layout<5>) -> Result<Self> {
         if histos.gpu.is_some() {
             fail!(TensorDevice, "histo-images are in a GPU's memory; events are deposited in host memory");
         }
@@ -193,15 +229,15 @@ impl<'a> Regions<'a> {
 }
 
 #[derive(Clone, Copy)]
-struct Task<'a> {
+struct Task<'a, S> {
     level: Level,
-    events: Events<'a>,
+    events: S,
     views: &'a Views,
     places: Places,
     regions: Regions<'a>,
 }
 
-impl Task<'_> {
+impl<S: Source> Task<'_, S> {
     fn run(&self, chunks: usize, job: &Job) -> Result<Dropped> {
         let regions = self.regions.count;
         let mut offsets = zeros::<u32>(chunks * CHUNK)?;
@@ -255,15 +291,15 @@ impl Task<'_> {
         let mut dropped = Dropped::default();
         let Places { sides, per_mm, strides, first } = self.places;
         let middle = sides.map(|n| n / 2.0);
-        let mut column = [[0.0; BLOCK]; 7];
+        let mut list = Block::new();
         let mut direction = [[0.0; BLOCK]; 3];
         let mut place = [[0.0; BLOCK]; 3];
         let mut squares = [0.0; BLOCK];
         let mut view = [NONE; BLOCK];
         let mut index = [0u64; BLOCK];
         for block in (0..n).step_by(BLOCK) {
-            let n = self.events.read(from + block, &mut column).min(n - block);
-            let [x1, y1, z1, x2, y2, z2, dt] = &column;
+            let n = self.events.read(from + block, &mut list).min(n - block);
+            let [x1, y1, z1, x2, y2, z2, dt] = &list.columns;
             for i in 0..BLOCK {
                 let d = [x1[i] - x2[i], y1[i] - y2[i], z1[i] - z2[i]];
                 let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
@@ -278,34 +314,42 @@ impl Task<'_> {
             }
             self.views.assign(&direction, &mut view);
             let mut bad = 0;
-            let (mut tilted, mut outside) = (0, 0);
+            let (mut unknown, mut tilted, mut outside) = (0, 0, 0);
             for i in 0..BLOCK {
                 let q = [place[0][i], place[1][i], place[2][i]];
                 // Any non-finite number of the event makes one of these so; the difference is then NaN.
                 let sum = q[0] + q[1] + q[2] + squares[i];
                 #[expect(clippy::eq_op, reason = "vectors compare this in a way that memory checkers follow")]
                 let good = (sum - sum == 0.0) & (squares[i] > 0.0);
+                let known = list.set[i] != NO_SET;
                 let level = view[i] != NONE;
                 let inside = (q[0] >= 0.0) & (q[0] < sides[0]) & (q[1] >= 0.0) & (q[1] < sides[1]);
                 let inside = inside & (q[2] >= 0.0) & (q[2] < sides[2]);
                 let counted = u64::from(i < n);
-                bad += u64::from(!good) & counted;
-                tilted += u64::from(good & !level) & counted;
-                outside += u64::from(good & level & !inside) & counted;
+                unknown += u64::from(!known) & counted;
+                bad += u64::from(known & !good) & counted;
+                tilted += u64::from(known & good & !level) & counted;
+                outside += u64::from(known & good & level & !inside) & counted;
                 let at = |a: usize| {
                     // SAFETY: not NaN, and within 32 bits.
                     let voxel: i32 = unsafe { q[a].max(0.0).min(sides[a]).to_int_unchecked() };
                     f64::from(voxel) * strides[a]
                 };
                 // Whole numbers below 2^43: exact. Added to 2^52 they are its lowest bits.
-                let p = first + f64::from(view[i]) * strides[3] + at(2) + at(1) + at(0);
+                let p = first
+                    + f64::from(list.set[i]) * strides[4]
+                    + f64::from(view[i]) * strides[3]
+                    + at(2)
+                    + at(1)
+                    + at(0);
                 let bits = (p + (1u64 << 52) as f64).to_bits() & ((1 << 52) - 1);
-                index[i] = if good & level & inside { bits } else { u64::MAX };
+                index[i] = if known & good & level & inside { bits } else { u64::MAX };
             }
+            dropped.unknown += unknown;
             dropped.outside_tilts += tilted;
             dropped.outside_lattice += outside;
             if bad > 0 {
-                dropped = dropped.add(causes(&column, &squares, &place, n));
+                dropped = dropped.add(causes(&list, &squares, &place, n));
             }
             for p in &index[..n] {
                 out[found] = *p;
@@ -318,14 +362,14 @@ impl Task<'_> {
 }
 
 /// [`Task::locate`] of some events.
-struct Locate<'a> {
-    task: &'a Task<'a>,
+struct Locate<'a, S> {
+    task: &'a Task<'a, S>,
     from: usize,
     n: usize,
     places: &'a mut Vec<u64>,
 }
 
-impl Plain for Locate<'_> {
+impl<S: Source> Plain for Locate<'_, S> {
     type Output = Dropped;
 
     #[inline(always)]
@@ -335,13 +379,13 @@ impl Plain for Locate<'_> {
 }
 
 /// Of events whose places are not numbers.
-fn causes(column: &[[f64; BLOCK]; 7], squares: &[f64; BLOCK], place: &[[f64; BLOCK]; 3], n: usize) -> Dropped {
+fn causes(list: &Block, squares: &[f64; BLOCK], place: &[[f64; BLOCK]; 3], n: usize) -> Dropped {
     let mut dropped = Dropped::default();
     for i in 0..n {
         let good = (place[0][i] + place[1][i] + place[2][i] + squares[i]).is_finite() && squares[i] > 0.0;
         match () {
-            () if good => {}
-            () if !column.iter().all(|c| c[i].is_finite()) => dropped.not_finite += 1,
+            () if good || list.set[i] == NO_SET => {}
+            () if !list.columns.iter().all(|c| c[i].is_finite()) => dropped.not_finite += 1,
             () if squares[i] == 0.0 => dropped.equal_positions += 1,
             () => dropped.outside_lattice += 1,
         }

@@ -108,7 +108,8 @@ fn each_cause_is_counted() {
         }
     }
     let (counts, dropped) = deposited(&events, &grid());
-    let expected = Dropped { not_finite: 21, equal_positions: 1, outside_tilts: 2, outside_lattice: 6, overflow: 0 };
+    let expected =
+        Dropped { not_finite: 21, equal_positions: 1, outside_tilts: 2, outside_lattice: 6, ..Dropped::default() };
     assert_eq!(dropped, expected);
     assert_eq!(counts.iter().map(|c| u64::from(*c)).sum::<u64>() + dropped.total(), events.len() as u64);
 }

@@ -1,7 +1,7 @@
 //! Doubts about deposited events: units other than mm and ps, and lists that are mostly dropped.
 
 use super::deposit::Dropped;
-use super::events::{BLOCK, Block, Events};
+use super::events::{BLOCK, Block, NO_SET, Source};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::units::Short;
@@ -47,7 +47,7 @@ struct Seen {
 ///   small, so that this comes first.
 /// - A lattice may be smaller than what was scanned, wherever its middle is. Where half of the events are outside, but inside one of the
 ///   same size about their median place, the origin is another one.
-pub(super) fn doubt(events: &Events, lattice: &Lattice, dropped: &Dropped, located: u64) -> Option<String> {
+pub(super) fn doubt(events: &impl Source, lattice: &Lattice, dropped: &Dropped, located: u64) -> Option<String> {
     let seen = look(events, lattice);
     let part = |of: &dyn Fn(&Seen) -> bool| seen.iter().filter(|s| of(s)).count() as f64 / seen.len() as f64;
     if seen.len() < MIN_EVENTS {
@@ -150,6 +150,7 @@ pub(super) fn lost(dropped: &Dropped, events: u64) -> Option<String> {
         return None;
     }
     let reasons = [
+        (dropped.unknown, "have a crystal, a time bin or a label that is none: all are counted from 0"),
         (dropped.outside_tilts, "are tilted beyond max_tilt: positions are x, y, z, with z along the scanner"),
         (dropped.not_finite, "have a NaN or Inf"),
         (dropped.equal_positions, "have twice the same position"),
@@ -170,6 +171,7 @@ pub(super) fn tell(dropped: &Dropped, lattice: &Lattice, events: u64) -> Option<
 
 fn all_causes(dropped: &Dropped, events: u64) -> String {
     let causes = [
+        (dropped.unknown, "of a crystal, a time bin or a label that is none"),
         (dropped.outside_lattice, "outside the lattice"),
         (dropped.outside_tilts, "tilted beyond max_tilt"),
         (dropped.not_finite, "with a NaN or Inf"),
@@ -180,14 +182,15 @@ fn all_causes(dropped: &Dropped, events: u64) -> String {
     format!("{} of {events} events are dropped: {}", dropped.total(), list.join(", "))
 }
 
-fn look(events: &Events, lattice: &Lattice) -> Vec<Seen> {
+fn look(events: &impl Source, lattice: &Lattice) -> Vec<Seen> {
     let all = events.len().div_ceil(BLOCK);
     let blocks = all.min(BLOCKS);
     let mut seen = Vec::new();
-    let mut block: Block = [[0.0; BLOCK]; 7];
+    let mut block = Block::new();
     for k in 0..blocks {
         let n = events.read(k * all / blocks * BLOCK, &mut block);
-        for [x1, y1, z1, x2, y2, z2, time] in (0..n).map(|i| block.each_ref().map(|column| column[i])) {
+        let known = (0..n).filter(|i| block.set[*i] != NO_SET);
+        for [x1, y1, z1, x2, y2, z2, time] in known.map(|i| block.columns.each_ref().map(|column| column[i])) {
             let across = (x1 - x2).hypot(y1 - y2);
             let half = 0.5 * across.hypot(z1 - z2);
             let shift = HALF_LIGHT * time.abs();

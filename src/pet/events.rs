@@ -6,8 +6,31 @@ use crate::error::{Result, fail};
 /// Events that are looked at together, in loops without branches.
 pub(super) const BLOCK: usize = 256;
 
-/// x1, y1, z1, x2, y2, z2 in mm and t2 - t1 in ps of a block of events.
-pub(super) type Block = [[f64; BLOCK]; 7];
+/// A block of events.
+pub(super) struct Block {
+    /// x1, y1, z1, x2, y2, z2 in mm and t2 - t1 in ps.
+    pub(super) columns: [[f64; BLOCK]; 7],
+    /// Which set of histo-images each belongs to, or [`NO_SET`].
+    pub(super) set: [u32; BLOCK],
+}
+
+/// Of events that name what there is not.
+pub(super) const NO_SET: u32 = u32::MAX;
+
+impl Block {
+    pub(super) fn new() -> Self {
+        Self { columns: [[0.0; BLOCK]; 7], set: [0; BLOCK] }
+    }
+}
+
+/// A list of events that is read block by block.
+pub(super) trait Source: Copy + Send + Sync {
+    /// How many events.
+    fn len(&self) -> usize;
+
+    /// Reads events `from` on, as many as a block holds or as there are; returns how many.
+    fn read(&self, from: usize, block: &mut Block) -> usize;
+}
 
 /// Events to read, f32 or f64 each.
 #[derive(Clone, Copy, Debug)]
@@ -93,7 +116,7 @@ impl<'a> Positions<'a> {
     }
 }
 
-/// A list that is read block by block.
+/// A list of positions and times.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Events<'a> {
     first: Positions<'a>,
@@ -106,16 +129,17 @@ impl<'a> Events<'a> {
         check_on_host(first.layout(), second.layout(), time.layout())?;
         Ok(Self { first: Positions::new(first), second: Positions::new(second), time: *time })
     }
+}
 
-    pub(super) fn len(&self) -> usize {
+impl Source for Events<'_> {
+    fn len(&self) -> usize {
         self.time.shape()[0]
     }
 
-    /// Reads events `from` on, as many as a block holds or as there are; returns how many.
     #[inline(always)]
-    pub(super) fn read(&self, from: usize, block: &mut Block) -> usize {
+    fn read(&self, from: usize, block: &mut Block) -> usize {
         let n = BLOCK.min(self.len() - from);
-        let [x1, y1, z1, x2, y2, z2, time] = block;
+        let [x1, y1, z1, x2, y2, z2, time] = &mut block.columns;
         self.first.read(from, n, [x1, y1, z1]);
         self.second.read(from, n, [x2, y2, z2]);
         self.time.read_row([from], &mut time[..n]);

@@ -8,6 +8,7 @@ use super::input_doubts;
 use super::lattice::Lattice;
 use super::reconstruct::{Algorithm, Iteration, Order, Solve};
 use super::response::Response;
+use super::scanner::Scanner;
 use super::tables::Tables;
 use super::view::{View, geometric_order};
 use super::views::Views;
@@ -90,7 +91,7 @@ pub struct Pet {
     geometry: Option<Geometry>,
     response: Option<Response>,
     /// Made when it is first needed.
-    engine: Option<AnyEngine>,
+    pub(super) engine: Option<AnyEngine>,
     options: Options,
     /// The caller's order.
     order: Vec<usize>,
@@ -98,6 +99,7 @@ pub struct Pet {
     pub(super) history: Vec<Iteration>,
     /// Made when events are first deposited on a GPU.
     pub(super) depositor: Option<Depositor>,
+    pub(super) scanner: Option<Scanner>,
     stream: usize,
 }
 
@@ -114,6 +116,7 @@ impl Pet {
             replaced: 0,
             history: Vec::new(),
             depositor: None,
+            scanner: None,
             stream: 0,
         }
     }

@@ -174,6 +174,9 @@ static void handles(void) {
     check_ok("set_options", isoc_pet_set_options(none, &o));
     check_ok("set_response", isoc_pet_set_response(none, &r));
     EARLY(isoc_pet_reconstruct(none, &h, NULL, NULL, &v));
+    isoc_pet_scanner scanner;
+    memset(&scanner, 0, sizeof scanner), scanner.struct_size = sizeof scanner;
+    check_status("a scanner of a context", isoc_pet_set_scanner((isoc_pet *)ctx, &scanner, &p, NULL), ISOC_STATUS_INVALID_HANDLE, NULL);
     check_ok("destroy", isoc_pet_destroy(none));
     check_status("destroy twice", isoc_pet_destroy(none), ISOC_STATUS_INVALID_HANDLE, NULL);
     check_status("use after destroy", isoc_pet_deposit(none, &p, &q, &t, &c, NULL), ISOC_STATUS_INVALID_HANDLE, NULL);
@@ -636,6 +639,166 @@ static void contexts(void) {
     check_ok("destroy", isoc_context_destroy(cancelled));
 }
 
+enum { CRYSTALS = 12 };
+static double places[CRYSTALS][3], normals[CRYSTALS][3], edges[4];
+// One after the other, so that what overlaps with a later one does not with those before.
+static uint32_t list[4 * EVENTS];
+static uint32_t (*const named)[2] = (uint32_t (*)[2])list, *const bins = list + 2 * EVENTS, *const labels = list + 3 * EVENTS;
+static isoc_pet_scanner detectors;
+static isoc_pet_blocks rings;
+static isoc_tensor places_tensor, normals_tensor, named_tensor, bins_tensor, labels_tensor;
+static int64_t found;
+static const int64_t crystal_shape[] = { CRYSTALS, 3 }, pair_shape[] = { EVENTS, 2 };
+
+/* A scanner, and events that name its crystals, that work. */
+static void usual_scanner(void) {
+    for (int k = 0; k < CRYSTALS; k++) {
+        places[k][0] = 400.0 * cos(2 * PI * k / CRYSTALS), places[k][1] = 400.0 * sin(2 * PI * k / CRYSTALS), places[k][2] = 0.0;
+        for (int d = 0; d < 3; d++)
+            normals[k][d] = -places[k][d];
+    }
+    for (int k = 0; k < 4; k++)
+        edges[k] = 100.0 * (k - 1.5);
+    for (uint32_t k = 0; k < EVENTS; k++)
+        named[k][0] = k % 6, named[k][1] = k % 6 + 6, bins[k] = k % 3, labels[k] = 0;
+    memset(&detectors, 0, sizeof detectors);
+    detectors.struct_size = sizeof detectors, detectors.crystal_width = 4.0, detectors.crystal_height = 4.0;
+    detectors.time_bins = 3, detectors.time_edges = edges;
+    memset(&rings, 0, sizeof rings);
+    rings.struct_size = sizeof rings, rings.blocks = 4, rings.across = 3, rings.along = 1, rings.diameter = 800.0, rings.pitch_across = 4.0;
+    places_tensor = tensor(places, 2, crystal_shape, ISOC_DTYPE_FLOAT, 64);
+    normals_tensor = tensor(normals, 2, crystal_shape, ISOC_DTYPE_FLOAT, 64);
+    named_tensor = tensor(named, 2, pair_shape, ISOC_DTYPE_UINT, 32);
+    bins_tensor = tensor(bins, 1, pair_shape, ISOC_DTYPE_UINT, 32);
+    labels_tensor = tensor(labels, 1, pair_shape, ISOC_DTYPE_UINT, 32);
+}
+
+static void has_scanner(void) {
+    usual_scanner();
+    check_ok("set_scanner", isoc_pet_set_scanner(pet, &detectors, &places_tensor, &normals_tensor));
+}
+
+#define BLOCKS(field, value, status, ...)                                                                                    \
+    BAD("blocks." #field, (usual_scanner(), rings.field = value), isoc_pet_block_crystals(&rings, places[0], NULL, CRYSTALS, NULL), \
+        status, __VA_ARGS__)
+#define SCANNER(name, change, status, ...)                                                                                   \
+    BAD("scanner: " name, (usual_scanner(), change), isoc_pet_set_scanner(pet, &detectors, &places_tensor, &normals_tensor), \
+        status, __VA_ARGS__)
+#define NAMED(name, change, status, ...)                                                                                     \
+    BAD("crystals: " name, (has_scanner(), change),                                                                          \
+        isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, &labels_tensor, 0, &c, &dropped), status, __VA_ARGS__)
+
+static void blocks(void) {
+    BLOCKS(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
+    BLOCKS(reserved, 1, UNKNOWN_VALUE, "blocks.reserved is 1", "must be 0");
+    BLOCKS(blocks, 0, OUT_OF_RANGE, "blocks.blocks is 0");
+    BLOCKS(across, -1, OUT_OF_RANGE, "blocks.across is -1");
+    BLOCKS(along, INT64_MAX, OUT_OF_RANGE, "blocks.along is 9223372036854775807");
+    BLOCKS(block_rings, -2, OUT_OF_RANGE, "blocks.block_rings is -2");
+    BLOCKS(block_rings, 1 << 23, OUT_OF_RANGE, "are more than 16777216 crystals");
+    BLOCKS(diameter, 0.0, OUT_OF_RANGE, "blocks.diameter is 0 mm", "above 0");
+    BLOCKS(diameter, NAN, NOT_FINITE_PARAMETER, "blocks.diameter is NaN");
+    BLOCKS(pitch_across, -4.0, OUT_OF_RANGE, "blocks.pitch_across is -4 mm");
+    BLOCKS(pitch_across, 400.0, OUT_OF_RANGE, "blocks.pitch_across is 400 mm", "3 crystals are 1200 mm wide", "have room for");
+    BLOCKS(pitch_along, INFINITY, NOT_FINITE_PARAMETER, "blocks.pitch_along is inf");
+    BLOCKS(block_pitch, 3.0, OUT_OF_RANGE, "blocks.block_pitch is 3 mm", "a block is 4 mm long");
+    BLOCKS(first_azimuth, NAN, NOT_FINITE_PARAMETER, "blocks.first_azimuth is NaN", "in rad");
+    BAD("blocks: NULL", usual_scanner(), isoc_pet_block_crystals(NULL, places[0], normals[0], CRYSTALS, &found), NULL_POINTER, "NULL");
+    BAD("blocks: too few", usual_scanner(), isoc_pet_block_crystals(&rings, places[0], normals[0], CRYSTALS - 1, &found), OUT_OF_RANGE,
+        "capacity is 11", "at least 12");
+    BAD("blocks: below 0", usual_scanner(), isoc_pet_block_crystals(&rings, places[0], NULL, -1, NULL), OUT_OF_RANGE, "capacity is -1");
+    BAD("blocks: nowhere", usual_scanner(), isoc_pet_block_crystals(&rings, NULL, NULL, CRYSTALS, NULL), NULL_POINTER, "positions is NULL");
+    usual_scanner();
+    check_ok("how many crystals", isoc_pet_block_crystals(&rings, NULL, NULL, 0, &found));
+    expect("as many as there are", found == CRYSTALS);
+    places[0][0] = -7.0;
+    check_ok("normals alone", isoc_pet_block_crystals(&rings, NULL, normals[0], CRYSTALS, NULL));
+    expect("block 0 looks back along x", fabs(normals[1][0] + 1.0) < 1e-12 && places[0][0] == -7.0);
+}
+
+static void scanners(void) {
+    static const int64_t one[] = { 1, 3 }, flat[] = { CRYSTALS, 2 }, fewer[] = { CRYSTALS - 1, 3 };
+    SCANNER("struct_size", detectors.struct_size = 3, STRUCT_SIZE, "struct_size is 3");
+    SCANNER("a width below 0", detectors.crystal_width = -1.0, OUT_OF_RANGE, "scanner.crystal_width is -1 mm", "at least 0");
+    SCANNER("a height of NaN", detectors.crystal_height = NAN, NOT_FINITE_PARAMETER, "scanner.crystal_height is NaN", "in mm");
+    SCANNER("edges without bins", detectors.time_bins = 0, OUT_OF_RANGE, "scanner.time_bins is 0 beside scanner.time_edges");
+    SCANNER("bins without edges", detectors.time_edges = NULL, NULL_POINTER, "scanner.time_edges is NULL");
+    SCANNER("more bins than there can be", detectors.time_bins = UINT32_MAX, OUT_OF_RANGE, "scanner.time_bins is 4294967295");
+    SCANNER("an edge of NaN", edges[1] = NAN, NOT_FINITE_PARAMETER, "scanner.time_edges[1] is NaN", "in ps");
+    SCANNER("edges that do not ascend", edges[2] = edges[1], OUT_OF_RANGE, "scanner.time_edges[2] is -50", "must ascend");
+    SCANNER("one crystal", places_tensor.shape = one, OUT_OF_RANGE, "positions.shape[0] is 1");
+    SCANNER("places in a plane", places_tensor.shape = flat, TENSOR_SHAPE, "positions.shape[1] is 2", "must be 3");
+    SCANNER("whole places", places_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "positions.dtype");
+    SCANNER("no places", places_tensor.data = NULL, NULL_POINTER, "positions.data is NULL");
+    SCANNER("fewer normals", normals_tensor.shape = fewer, TENSOR_SHAPE, "normals.shape[0] is 11", "must be 12");
+    SCANNER("a place of NaN", places[3][1] = NAN, NOT_FINITE_DATA, "positions[3, 1] is NaN");
+    SCANNER("an infinite normal", normals[2][0] = INFINITY, NOT_FINITE_DATA, "normals[2, 0] is inf");
+    SCANNER("no normal", memset(normals[5], 0, sizeof normals[5]), OUT_OF_RANGE, "crystal 5 has no normal");
+    BAD("scanner: NULL", usual_scanner(), isoc_pet_set_scanner(pet, NULL, &places_tensor, NULL), NULL_POINTER, "NULL");
+    BAD("scanner: no positions", usual_scanner(), isoc_pet_set_scanner(pet, &detectors, NULL, NULL), NULL_POINTER, "positions is NULL");
+    BAD("scanner: on the axis", (usual_scanner(), places[4][0] = places[4][1] = 0.0),
+        isoc_pet_set_scanner(pet, &detectors, &places_tensor, NULL), OUT_OF_RANGE, "crystal 4 has no normal", "on the z axis");
+    SCANNER("points need no normals", (memset(normals, 0, sizeof normals), detectors.crystal_width = detectors.crystal_height = 0.0), OK, NULL);
+    SCANNER("neither bins nor edges", (detectors.time_bins = 0, detectors.time_edges = NULL), OK, NULL);
+}
+
+static void named_events(void) {
+    static const int64_t three[] = { EVENTS, 3 }, fewer[] = { EVENTS - 1, 2 }, none[] = { 0, 2 }, minus[] = { -1 };
+    static const int64_t sets[] = { 1 << 17, ALL, SIDE_Z, SIDE_Y, SIDE_X }, no_sets[] = { 0, ALL, SIDE_Z, SIDE_Y, SIDE_X };
+    BAD("crystals: no scanner", usual_scanner(),
+        isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, NULL, 0, &c, &dropped), NOT_CONFIGURED, "isoc_pet_set_scanner comes first");
+    NAMED("three an event", named_tensor.shape = three, TENSOR_SHAPE, "crystals.shape[1] is 3", "must be 2");
+    NAMED("fewer", named_tensor.shape = fewer, TENSOR_SHAPE, "crystals.shape[0] is 7", "must be 8");
+    NAMED("signed", named_tensor.dtype.code = 0, TENSOR_DTYPE, "crystals.dtype");
+    NAMED("real", named_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "crystals.dtype");
+    NAMED("signed times", bins_tensor.dtype.code = 0, TENSOR_DTYPE, "times.dtype");
+    NAMED("times in a plane", bins_tensor.ndim = 2, TENSOR_NDIM, "times.ndim is 2");
+    NAMED("less than no events", bins_tensor.shape = minus, OUT_OF_RANGE, "times.shape[0] is -1");
+    NAMED("fewer labels", labels_tensor.shape = fewer, TENSOR_SHAPE, "labels.shape[0] is 7", "must be 8");
+    NAMED("real labels", labels_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "labels.dtype");
+    NAMED("bins that the scanner has not",
+          (detectors.time_bins = 0, detectors.time_edges = NULL,
+           check_ok("a scanner without bins", isoc_pet_set_scanner(pet, &detectors, &places_tensor, NULL))),
+          NOT_CONFIGURED, "times are U32", "the scanner has no time bins");
+    NAMED("no data", named_tensor.data = NULL, NULL_POINTER, "crystals.data is NULL");
+    NAMED("too many sets", (c.ndim = 5, c.shape = sets), OUT_OF_RANGE, "histo_images.shape[0] is 131072");
+    NAMED("no sets", (c.ndim = 5, c.shape = no_sets), OUT_OF_RANGE, "histo_images.shape[0] is 0");
+    NAMED("histo-images of doubles", (c.dtype.code = ISOC_DTYPE_FLOAT, c.dtype.bits = 64), TENSOR_DTYPE, "histo_images.dtype");
+    NAMED("overlap", c.data = named, OVERLAP, "crystals", "histo_images", "share memory");
+    NAMED("overlap of times", c.data = bins, OVERLAP, "times", "histo_images", "share memory");
+    NAMED("overlap of labels", c.data = labels, OVERLAP, "labels", "histo_images", "share memory");
+    NAMED("a short struct", dropped.struct_size = 8, STRUCT_SIZE, "struct_size is 8");
+    NAMED("crystals without times", bins_tensor.shape = none, TENSOR_SHAPE, "crystals.shape[0] is not 0");
+    NAMED("labels without times", bins_tensor.shape = named_tensor.shape = none, TENSOR_SHAPE, "labels.shape[0] is not 0");
+    BAD("crystals: NULL", has_scanner(), isoc_pet_deposit_crystals(pet, NULL, &bins_tensor, NULL, 0, &c, NULL), NULL_POINTER,
+        "crystals is NULL");
+    BAD("crystals: no times", has_scanner(), isoc_pet_deposit_crystals(pet, &named_tensor, NULL, NULL, 0, &c, NULL), NULL_POINTER,
+        "times is NULL");
+    BAD("crystals: no histo-images", has_scanner(), isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, NULL, 0, NULL, NULL),
+        NULL_POINTER, "histo_images is NULL");
+    BAD("crystals: uncounted", has_scanner(), isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, NULL, UINT64_MAX, &c, NULL), OK, NULL);
+
+    /* A crystal, a bin and a label that there are not, and the same crystal twice. */
+    set_up(ctx);
+    has_scanner();
+    memset(counts, 0, sizeof counts);
+    isoc_tensor c = count_tensor();
+    isoc_pet_dropped dropped;
+    memset(&dropped, 0, sizeof dropped);
+    dropped.struct_size = sizeof dropped;
+    named[0][1] = CRYSTALS, bins[1] = 3, labels[2] = 1, named[3][1] = named[3][0];
+    check_ok("deposit_crystals", isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, &labels_tensor, 0, &c, &dropped));
+    expect("unknown", dropped.unknown == 3);
+    expect("the same crystal twice", dropped.equal_positions == 1);
+    uint64_t sum = 0;
+    for (int k = 0; k < HISTOS; k++)
+        sum += counts[k];
+    expect("the others are counted", sum + dropped.events == EVENTS);
+    bins_tensor.shape = none, bins_tensor.data = NULL;
+    check_ok("no events", isoc_pet_deposit_crystals(pet, NULL, &bins_tensor, NULL, 0, &c, &dropped));
+    expect("no events are dropped", dropped.events == 0 && dropped.unknown == 0);
+}
+
 int main(void) {
     start();
     isoc_context_options c;
@@ -652,6 +815,9 @@ int main(void) {
     arrays();
     reconstructions();
     events();
+    blocks();
+    scanners();
+    named_events();
     empty_list();
     simulations();
     merits();

@@ -73,6 +73,11 @@ function order_of_dimensions()
     pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
     says('PET.reconstruct', 'write permute(measured, [4 3 2 1])', @() pet.reconstruct(ones(3, 4, 10, 12, 'single')));
     says('PET.deposit', {'first_positions is 5 x 3', 'write first_positions.'''}, @() pet.deposit(ones(5, 3), ones(5, 3), ones(5, 1)));
+    says('PET.setScanner', {'positions is 5 x 3', 'write positions.'''}, @() pet.setScanner(ones(5, 3)));
+    pet.setScanner([400 -400; 0 0; 0 0]);
+    says('PET.depositCrystals', {'crystals is 5 x 2; it must be 2 x events', 'write crystals.'''}, @() pet.depositCrystals(ones(5, 2), ones(5, 1)));
+    says('PET.depositCrystals', 'crystals is 2 x 5; it must be 2 x 4', @() pet.depositCrystals(ones(2, 5), ones(4, 1)));
+    says('PET.depositCrystals', 'labels is 1 x 3; it must have 5', @() pet.depositCrystals(ones(2, 5), ones(5, 1), ones(1, 3)));
     says('PET.setGeometry', {'Views is 3 x 2', 'write Views.'''}, ...
          @() isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'MaxTilt', 0.2, 'Views', zeros(3, 2)));
     says('PET.setResponse', 'RadialTable is 3 x 2; it must be 2 x n', ...
@@ -207,6 +212,8 @@ function missing_and_extra_arguments()
         'PET.reconstruct', {'measured'}, 4
         'PET.history', {}, 0
         'PET.deposit', {'first_positions'}, 4
+        'PET.setScanner', {'positions'}, Inf
+        'PET.depositCrystals', {'crystals'}, 5
         'PET.phantomImage', {'bodies'}, 2
         'PET.simulate', {'scan'}, 3
         'PET.expect', {'scan'}, 3
@@ -216,7 +223,7 @@ function missing_and_extra_arguments()
         'PET.memory', {}, 0
     };
     settings = {'setGeometry', 'setOptions', 'setOutput', 'setResponse', 'setOutliers', 'setDistortion', 'setPhase', 'setStripes', ...
-                'setHalfAcquisition', 'setIterative'}; % names and values
+                'setHalfAcquisition', 'setIterative', 'blockCrystals'}; % names and values
     for area = {'CT', 'MRI', 'PET'}
         public = setdiff(methods(['isocenter.' area{1}]), [{area{1}, 'delete', 'disp'}, settings]);
         listed = strrep(takes(strncmp(takes(:, 1), area{1}, numel(area{1})), 1), [area{1} '.'], '');

@@ -95,6 +95,8 @@ function options(structs, enums, chosen)
         'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
         'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}
         'isoc_pet_options', @(varargin) pet.setOptions(varargin{:}), 'PET.setOptions', {'WarmStart'}, {}
+        'isoc_pet_blocks', @(varargin) isocenter.PET.blockCrystals(varargin{:}), 'PET.blockCrystals', {}, {}
+        'isoc_pet_scanner', @(varargin) pet.setScanner([400 -400; 0 0; 0 0], varargin{:}), 'PET.setScanner', {'TimeBins'}, {}
         'isoc_pet_body', body, 'PET.phantomImage', {}, {}
         'isoc_pet_scan', scan, 'PET.simulate', {}, {}
         'isoc_ct_ellipse', ellipse, 'CT.sheppLogan', {}, {}

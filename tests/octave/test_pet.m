@@ -3,6 +3,7 @@ function test_pet()
     projectors();
     tables();
     events();
+    crystals();
     reconstructions();
     scans();
 end
@@ -89,6 +90,37 @@ function events()
             check_true('no events to add', isequal(pet.deposit(none{1}, [], no_times{1}, h), h));
         end
     end
+end
+
+function crystals()
+    pet = small();
+    [places, normals] = isocenter.PET.blockCrystals('Blocks', 24, 'Across', 8, 'Along', 6, 'Diameter', 600, 'PitchAcross', 8);
+    check_true('crystals', isequal(size(places), [3 24 * 8 * 6]) && isequal(size(normals), size(places)));
+    check_near('faces look at the axis', sum(places .* normals), -300 * ones(1, columns(places)), 1e-9);
+    pet.setScanner(places, normals);
+    rand('seed', 10);
+    n = 4000;
+    first = 1 + floor(rand(1, n) * 24 * 8 * 6);
+    opposite = mod(first - 1 + 12 * 8, 24 * 8) + 24 * 8 * floor(rand(1, n) * 6) + 1;
+    times = 100 * (rand(1, n) - 0.5);
+    labels = 1 + (rand(1, n) > 0.6);
+    [expected, by_place] = pet.deposit(single(places(:, first)), single(places(:, opposite)), times); % faces are kept as single
+    [h, dropped] = pet.depositCrystals([first; opposite], times, labels);
+    check_true('sets by label', isa(h, 'uint32') && isequal(size(h), [12 10 4 6 2]));
+    check_true('the same as by positions', isequal(sum(h, 5), expected) && dropped.Events == by_place.Events && dropped.Unknown == 0);
+    more = pet.depositCrystals(uint16([first; opposite]), times, uint8(labels), h);
+    check_true('adds, of any class', isequal(more, 2 * h));
+    check_true('one label', isequal(pet.depositCrystals([first; opposite], times), expected));
+    pet.setScanner(places, 'CrystalWidth', 8, 'CrystalHeight', 8, 'TimeEdges', -60:20:60);
+    bins = uint8(1 + floor((times + 60) / 20));
+    whole = pet.depositCrystals([first; opposite], bins);
+    parts = pet.depositCrystals([first(1:1000); opposite(1:1000)], bins(1:1000));
+    parts = pet.depositCrystals([first(1001:n); opposite(1001:n)], bins(1001:n), [], parts, 1001);
+    check_true('in two lists as in one', isequal(parts, whole));
+    [~, dropped] = pet.depositCrystals([0 1 1; 97 24 * 8 * 6 + 1 97], uint8([1 1 7]));
+    check_true('unknown', dropped.Unknown == 3 && dropped.Events == 3);
+    [h, dropped] = pet.depositCrystals([], []);
+    check_true('no events that name crystals', ~any(h(:)) && dropped.Events == 0);
 end
 
 function reconstructions()

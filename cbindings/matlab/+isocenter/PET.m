@@ -17,6 +17,7 @@ classdef PET < handle
 %   setTables, tables   kernels of your own
 %   setOrder, views  order of views, their directions
 %   deposit          events -> histo-images
+%   setScanner, depositCrystals, blockCrystals   the same of events that name crystals
 %   forward, adjoint image -> histo-images and back, exact transposes of each other
 %   sensitivity      the image that the views see
 %   reconstruct, history   histo-images -> image (RAMLA, OSEM, MLEM), and how it went
@@ -173,8 +174,38 @@ classdef PET < handle
             %   Positions: 3 x events, in mm; TIME_DIFFERENCES: t2 - t1 in ps, positive where the event is nearer to the first
             %   position.
             %   DROPPED counts events that are in no histo-image. Its Events is the number of all that were dropped, the sum of NotFinite
-            %   (NaN or Inf), EqualPositions, OutsideTilts (beyond MaxTilt), OutsideLattice and Overflow (a voxel can count no further).
+            %   (NaN or Inf), EqualPositions, OutsideTilts (beyond MaxTilt), OutsideLattice, Overflow (a voxel can count no further) and
+            %   Unknown (of depositCrystals).
             [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, varargin{:});
+        end
+
+        function setScanner(self, varargin)
+            % SETSCANNER  Crystals and time bins, which events of depositCrystals name. It holds whatever the geometry.
+            %   pet.setScanner(POSITIONS, NORMALS, NAME, VALUE, ...) or pet.setScanner(POSITIONS, NAME, VALUE, ...)
+            %   POSITIONS: 3 x crystals, in mm, single or double: where photons are detected on average. NORMALS: the same of directions
+            %   that faces look in, of any length; [] or left out: to the z axis. blockCrystals makes both.
+            %
+            %   CrystalWidth, CrystalHeight   of a face, across the axis and across the width, mm; an event is anywhere on its two faces,
+            %                                 as its number says. 0 and 0 (the default) make points of crystals
+            %   TimeEdges    of the bins of t2 - t1, ascending, in ps, one more than there are bins; without it events have times in ps
+            self.id = isocenter.internal.plan('pet', self.id);
+            isocenter_mex('pet.set_scanner', self.id, varargin{:});
+        end
+
+        function [histo_images, dropped] = depositCrystals(self, varargin)
+            % DEPOSITCRYSTALS  Counts events that name crystals in histo-images; setScanner comes first.
+            %   [HISTO_IMAGES, DROPPED] = pet.depositCrystals(CRYSTALS, TIMES)                          uint32
+            %   [HISTO_IMAGES, DROPPED] = pet.depositCrystals(CRYSTALS, TIMES, LABELS)                  nx x ny x nz x views x labels
+            %   [HISTO_IMAGES, DROPPED] = pet.depositCrystals(CRYSTALS, TIMES, LABELS, HISTO_IMAGES)    adds, in a copy
+            %   [HISTO_IMAGES, DROPPED] = pet.depositCrystals(CRYSTALS, TIMES, LABELS, HISTO_IMAGES, FIRST_EVENT)
+            %   CRYSTALS: 2 x events, the first and the second photon's, from 1: 1 more than in files that count from 0. TIMES: time bins,
+            %   from 1, of an integer class; or t2 - t1 in ps, single or double, positive where the event is nearer to the first crystal.
+            %   LABELS: which set of histo-images an event is counted in, from 1 (prompts and delays, gates, frames); [] for 1 everywhere.
+            %   Without HISTO_IMAGES there are as many sets as the largest label. FIRST_EVENT: the number of the list's first event in the
+            %   scan, from 1 (1): a scan in several lists then is as one in one.
+            %   CRYSTALS, LABELS and time bins are of any numeric class, and copied once, as uint32 from 0.
+            %   DROPPED: see deposit; Unknown are events of crystals, bins or labels that there are not.
+            [histo_images, dropped] = isocenter_mex('pet.deposit_crystals', self.id, varargin{:});
         end
 
         function image = phantomImage(self, varargin)
@@ -228,6 +259,21 @@ classdef PET < handle
         function bytes = memory(self, varargin)
             % MEMORY  Most bytes of working memory that reconstruct will take.
             bytes = isocenter_mex('pet.memory', self.id, varargin{:});
+        end
+    end
+    methods (Static)
+        function [positions, normals] = blockCrystals(varargin)
+            % BLOCKCRYSTALS  Crystals of a scanner whose flat blocks make rings about the z axis, as setScanner takes them.
+            %   [POSITIONS, NORMALS] = isocenter.PET.blockCrystals(NAME, VALUE, ...)   3 x crystals each: mm, and unit vectors to the axis
+            %   Crystal (ring - 1) Blocks Across + (block - 1) Across + place: places rise with the azimuth, rings of crystals with z.
+            %
+            %   Blocks, BlockRings   blocks of a ring, rings of blocks (1)
+            %   Across, Along        crystals of a block about the axis and along it
+            %   Diameter             between faces of opposite blocks, mm
+            %   PitchAcross, PitchAlong   from crystal to crystal, mm; along the axis as across if left out
+            %   BlockPitch           from block to block along the axis, mm; no gap if left out
+            %   FirstAzimuth         of the middle of block 1, radians (0)
+            [positions, normals] = isocenter_mex('pet.block_crystals', varargin{:});
         end
     end
 end

@@ -1,5 +1,6 @@
 #include "gateway.hpp"
 
+#include <algorithm>
 #include <memory>
 
 static const char *const profiles[] = { "symmetric", "asymmetric", nullptr };
@@ -79,6 +80,33 @@ static const record dropped_record{ "dropped", sizeof(isoc_pet_dropped), {
     { "OutsideTilts", field::count64, AT(outside_tilts) },
     { "OutsideLattice", field::count64, AT(outside_lattice) },
     { "Overflow", field::count64, AT(overflow) },
+    { "Unknown", field::count64, AT(unknown) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_blocks, member)
+static const record blocks_record{ "blocks", sizeof(isoc_pet_blocks), {
+    { "Blocks", field::count, AT(blocks), 0, nullptr, nullptr, true },
+    { "BlockRings", field::count, AT(block_rings), 0, nullptr, nullptr, true },
+    { "Across", field::count, AT(across), 0, nullptr, nullptr, true },
+    { "Along", field::count, AT(along), 0, nullptr, nullptr, true },
+    { "Diameter", field::real, AT(diameter) },
+    { "PitchAcross", field::real, AT(pitch_across) },
+    { "PitchAlong", field::real, AT(pitch_along), 0, nullptr, nullptr, true },
+    { "BlockPitch", field::real, AT(block_pitch), 0, nullptr, nullptr, true },
+    { "FirstAzimuth", field::real, AT(first_azimuth) },
+} };
+#undef AT
+
+struct pet_scanner {
+    isoc_pet_scanner s;
+    int64_t edges;
+};
+#define AT(member) offsetof(pet_scanner, member)
+static const record scanner_record{ "scanner", sizeof(pet_scanner), {
+    { "CrystalWidth", field::real, AT(s.crystal_width) },
+    { "CrystalHeight", field::real, AT(s.crystal_height) },
+    { "TimeEdges", field::reals, AT(s.time_edges), AT(edges) },
 } };
 #undef AT
 
@@ -408,6 +436,114 @@ static void deposit(call &c) {
     c.result(1, settings_write(dropped_record, &dropped));
 }
 
+static void block_crystals(call &c) {
+    auto blocks = sized<isoc_pet_blocks>();
+    settings_read(blocks_record, c, 0, "invalidGeometry", &blocks);
+    int64_t count = 0;
+    check(isoc_pet_block_crystals(&blocks, nullptr, nullptr, 0, &count), "invalidGeometry");
+    mxArray *where = mxCreateDoubleMatrix(3, static_cast<mwSize>(count), mxREAL), *normals = mxCreateDoubleMatrix(3, static_cast<mwSize>(count), mxREAL);
+    check(isoc_pet_block_crystals(&blocks, static_cast<double *>(mxGetData(where)), static_cast<double *>(mxGetData(normals)), count, nullptr));
+    c.result(0, where);
+    c.result(1, normals);
+}
+
+static void set_scanner(call &c) {
+    const mxArray *where = c.argument(0, "positions");
+    // NORMALS may be left out before names and values.
+    const int settings = c.count > 1 && (is_text(c.arguments[1]) || mxIsStruct(c.arguments[1])) ? 1 : 2;
+    const mxArray *directions = settings == 2 ? c.optional(1) : nullptr;
+    pet_scanner s{};
+    s.s = sized<isoc_pet_scanner>();
+    settings_read(scanner_record, c, settings, "invalidGeometry", &s);
+    if (s.edges == 1) fail("invalidGeometry", "TimeEdges is one number; there must be one more edge than there are bins");
+    s.s.time_bins = static_cast<uint32_t>(s.edges ? s.edges - 1 : 0);
+    if (!s.edges) s.s.time_edges = nullptr;
+    if (mxGetM(where) != 3 || mxGetNumberOfDimensions(where) != 2)
+        fail("arrayShape", "positions is %s; it must be 3 x crystals, of x, y and z%s", times(size_of(where)).c_str(), transposing(where, 3, "positions").c_str());
+    const shape size{ { 3, static_cast<int64_t>(mxGetN(where)) }, "3 x crystals" };
+    const array places(where, "positions", real, size);
+    const optional_array normals(directions, "normals", real, size);
+    check(isoc_pet_set_scanner(c.plan->pet(), &s.s, places.tensor(), normals.tensor()), "invalidGeometry");
+}
+
+// Numbers from 1 of any class as the library's from 0; those that are none of them as the largest, which is none of the library's.
+template <class T> static void from_zero(const mxArray *value, const char *name, uint32_t *out) {
+    const T *data = static_cast<const T *>(mxGetData(value));
+    const size_t count = mxGetNumberOfElements(value);
+    for (size_t k = 0; k < count; k++) {
+        const double v = static_cast<double>(data[k]);
+        if (v != static_cast<double>(static_cast<int64_t>(v >= 0 && v < 4294967296.0 ? v : 0)) && v >= 0 && v < 4294967296.0)
+            fail("invalidArgument", "%s(%zu) is %.17g; it must be a whole number", name, k + 1, v);
+        out[k] = v >= 1 && v < 4294967296.0 ? static_cast<uint32_t>(v) - 1 : UINT32_MAX;
+    }
+}
+
+static void count_from_zero(const mxArray *value, const char *name, uint32_t *out) {
+    if (mxIsComplex(value)) fail("arrayType", "%s is complex; it must be real", name);
+    if (mxIsSparse(value)) fail("arrayType", "%s is sparse; write full(%s)", name, name);
+    switch (mxGetClassID(value)) {
+        case mxDOUBLE_CLASS: return from_zero<double>(value, name, out);
+        case mxSINGLE_CLASS: return from_zero<float>(value, name, out);
+        case mxINT8_CLASS: return from_zero<int8_t>(value, name, out);
+        case mxUINT8_CLASS: return from_zero<uint8_t>(value, name, out);
+        case mxINT16_CLASS: return from_zero<int16_t>(value, name, out);
+        case mxUINT16_CLASS: return from_zero<uint16_t>(value, name, out);
+        case mxINT32_CLASS: return from_zero<int32_t>(value, name, out);
+        case mxUINT32_CLASS: return from_zero<uint32_t>(value, name, out);
+        case mxINT64_CLASS: return from_zero<int64_t>(value, name, out);
+        case mxUINT64_CLASS: return from_zero<uint64_t>(value, name, out);
+        default: fail("arrayType", "%s is of class %s; it must be numbers from 1", name, mxGetClassName(value));
+    }
+}
+
+// A copy of numbers from 1 as uint32 from 0.
+static std::unique_ptr<array> numbers_of(const mxArray *value, const char *name, const shape &size) {
+    auto out = std::make_unique<array>(is_uint32, size);
+    count_from_zero(value, name, static_cast<uint32_t *>(out->tensor()->data));
+    return out;
+}
+
+static int64_t largest_of(const array &labels, int64_t events) {
+    const auto *numbers = static_cast<const uint32_t *>(labels.tensor()->data);
+    uint32_t largest = 0;
+    for (int64_t k = 0; k < events; k++)
+        if (numbers[k] != UINT32_MAX && numbers[k] > largest) largest = numbers[k];
+    return int64_t{ largest } + 1;
+}
+
+static void deposit_crystals(call &c) {
+    c.takes({ "crystals", "times", "labels", "histo_images", "first_event" });
+    const mxArray *named = c.argument(0, "crystals"), *when = c.argument(1, "times"), *label = c.optional(2), *given = c.optional(3);
+    const auto events = static_cast<int64_t>(mxGetNumberOfElements(when));
+    if (!(mxIsEmpty(named) && events == 0) && (mxGetNumberOfDimensions(named) != 2 || mxGetM(named) != 2))
+        fail("arrayShape", "crystals is %s; it must be 2 x events%s", ::times(size_of(named)).c_str(), transposing(named, 2, "crystals").c_str());
+    if (static_cast<int64_t>(mxGetNumberOfElements(named)) != 2 * events)
+        fail("arrayShape", "crystals is %s; it must be 2 x %lld, as many events as times has", ::times(size_of(named)).c_str(), static_cast<long long>(events));
+    if (label && static_cast<int64_t>(mxGetNumberOfElements(label)) != events)
+        fail("arrayShape", "labels is %s; it must have %lld, one an event", ::times(size_of(label)).c_str(), static_cast<long long>(events));
+    const auto crystals = numbers_of(named, "crystals", { { 2, events }, "2 x events" });
+    // Integers are bins, from 1.
+    const bool binned = !mxIsSingle(when) && !mxIsDouble(when);
+    const auto bins = binned ? numbers_of(when, "times", one_an_event(events)) : nullptr;
+    const auto differences = binned ? nullptr : std::make_unique<array>(list_of(when, 1, events), "times", real, one_an_event(events));
+    const auto labels = label ? numbers_of(label, "labels", one_an_event(events)) : nullptr;
+    const int64_t first = c.optional(4) ? integer_of(c.optional(4), "first_event") : 1;
+    if (first < 1) fail("invalidArgument", "first_event is %lld; it must be at least 1", static_cast<long long>(first));
+    const int64_t each = std::max<int64_t>(histo_images(c).elements(), 1);
+    int64_t sets = labels ? largest_of(*labels, events) : 1;
+    if (given) sets = std::max<int64_t>(static_cast<int64_t>(mxGetNumberOfElements(given)) / each, 1);
+    else if (sets > 65536) fail("invalidArgument", "labels has %lld; they must be at most 65536", static_cast<long long>(sets));
+    const pet_sizes &s = c.plan->pet_size;
+    const shape size{ { s.nx, s.ny, s.nz, s.views, sets }, "nx x ny x nz x views x labels" };
+    const optional_array before(given, "histo_images", counts, size);
+    const auto out = before.a ? std::make_unique<array>(*before.a, size) : std::make_unique<array>(is_uint32, size, array::contents::zeros);
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_deposit_crystals(c.plan->pet(), crystals->tensor(), binned ? bins->tensor() : differences->tensor(),
+                                    labels ? labels->tensor() : nullptr, static_cast<uint64_t>(first - 1), out->tensor(), &dropped));
+    c.result(0, out->finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
 static void phantom_image(call &c) {
     c.takes({ "bodies", "quantity" });
     int64_t count = 0;
@@ -493,6 +629,9 @@ const std::vector<command> pet_commands{
     { "reconstruct", reconstruct },
     { "history", history },
     { "deposit", deposit },
+    { "block_crystals", block_crystals, needs::nothing },
+    { "set_scanner", set_scanner, needs::plan },
+    { "deposit_crystals", deposit_crystals },
     { "phantom_image", phantom_image },
     { "simulate", simulate },
     { "expect", expect },

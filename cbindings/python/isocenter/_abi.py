@@ -844,6 +844,24 @@ class isoc_pet_response(c.Structure):
                 ("cut_width", c.c_double), ("ratio", c.c_double), ("shift", c.c_double), ("share", c.c_double)]
 
 
+class isoc_pet_blocks(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("blocks", c.c_int64),
+                ("block_rings", c.c_int64), ("across", c.c_int64), ("along", c.c_int64), ("diameter", c.c_double),
+                ("pitch_across", c.c_double), ("pitch_along", c.c_double), ("block_pitch", c.c_double),
+                ("first_azimuth", c.c_double)]
+
+
+class isoc_pet_scanner(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("time_bins", c.c_uint32), ("crystal_width", c.c_double),
+                ("crystal_height", c.c_double), ("time_edges", c.c_void_p)]
+
+
+class isoc_pet_dropped(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("events", c.c_uint64),
+                ("not_finite", c.c_uint64), ("equal_positions", c.c_uint64), ("outside_tilts", c.c_uint64),
+                ("outside_lattice", c.c_uint64), ("overflow", c.c_uint64), ("unknown", c.c_uint64)]
+
+
 class isoc_pet_table_sizes(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("kernels", c.c_int64), ("offsets", c.c_int64),
                 ("least_mass", c.c_double), ("greatest_mass", c.c_double)]
@@ -871,12 +889,6 @@ class isoc_pet_info(c.Structure):
 
 class isoc_pet_iteration(c.Structure):
     _fields_ = [("log_likelihood", c.c_double), ("skipped_voxels", c.c_uint64)]
-
-
-class isoc_pet_dropped(c.Structure):
-    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("events", c.c_uint64),
-                ("not_finite", c.c_uint64), ("equal_positions", c.c_uint64), ("outside_tilts", c.c_uint64),
-                ("outside_lattice", c.c_uint64), ("overflow", c.c_uint64)]
 
 
 class isoc_pet_body(c.Structure):
@@ -1008,6 +1020,12 @@ FUNCTIONS = {
     "isoc_pet_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_geometry), c.POINTER(isoc_tensor)]),
     "isoc_pet_get_views": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_pet_set_response": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_response)]),
+    "isoc_pet_block_crystals": (c.c_int32, [c.POINTER(isoc_pet_blocks), c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
+    "isoc_pet_set_scanner": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scanner), c.POINTER(isoc_tensor),
+                                         c.POINTER(isoc_tensor)]),
+    "isoc_pet_deposit_crystals": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                              c.POINTER(isoc_tensor), c.c_uint64, c.POINTER(isoc_tensor),
+                                              c.POINTER(isoc_pet_dropped)]),
     "isoc_pet_set_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p,
                                         c.c_int64]),
     "isoc_pet_get_table_sizes": (c.c_int32, [c.c_void_p, c.c_int64, c.POINTER(isoc_pet_table_sizes)]),

@@ -4,11 +4,12 @@ import dataclasses
 
 import numpy
 
-from . import _abi
+from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
+from ._tensor import dtype_name
 from ._values import address, choice, integer, numbers, real, record, struct
-from .errors import NotConfiguredError, OutOfRangeError, TensorShapeError, wrong
+from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, TensorShapeError, wrong
 
 PETInfo = record("PETInfo", __name__, _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
 Iteration = record("Iteration", __name__, _abi.isoc_pet_iteration,
@@ -426,6 +427,77 @@ class PET(Plan):
                   self._out(histo_images, "histo_images"), ctypes.byref(dropped))
         return Dropped._of(dropped)
 
+    def set_scanner(self, positions, normals=None, *, crystal_width=0.0, crystal_height=0.0, time_edges=None):
+        """Sets the scanner whose crystals and time bins events of `deposit_crystals` name; copied. It holds whatever the geometry.
+
+        Parameters
+        ----------
+        positions : array
+            float32 or float64 (crystals, 3) of x, y, z in mm from the centre of the lattice, in host memory: where in a crystal photons are
+            detected on average. `block_crystals` makes those of rings of blocks.
+        normals : array, optional
+            float32 or float64 (crystals, 3), which way the crystals' faces look, of any length and either sign; None: to the z axis.
+        crystal_width, crystal_height : float
+            Of a crystal's face, across the scanner's axis and across the width, mm. An event is anywhere on the faces of its two crystals, as its
+            number says, always at the same place. With 0 and 0 crystals are points.
+        time_edges : sequence of float, optional
+            Edges of the bins of t2 - t1, ascending, in ps, one more than there are bins: an event is anywhere in its bin. None: events have
+            time differences in ps.
+
+        Raises
+        ------
+        OutOfRangeError
+        NotFiniteDataError
+        """
+        edges = None if time_edges is None else numbers(time_edges, "time_edges")
+        if edges is not None and edges.size < 2:
+            raise wrong(ValueError, f"time_edges has {edges.size} edges; there must be at least 2, one more than there are bins")
+        scanner = struct(_abi.isoc_pet_scanner, time_bins=None if edges is None else edges.size - 1, crystal_width=crystal_width,
+                         crystal_height=crystal_height, time_edges=address(edges))
+        self._run(lib.isoc_pet_set_scanner, ctypes.byref(scanner), self._in(positions, "positions"), self._in(normals, "normals"))
+
+    def deposit_crystals(self, crystals, times, labels=None, histo_images=None, *, first_event=0):
+        """Adds list-mode events that name crystals to histo-images, as `deposit` does. `set_scanner` has to come first.
+
+        Parameters
+        ----------
+        crystals : array
+            uint8, uint16 or uint32 (events, 2): numbers of the first and the second photon's crystal, from 0. Signed integers are not
+            converted: of those that are not negative, ``crystals.view(numpy.uint32)`` of an int32 array is no copy.
+        times : array
+            (events,) of time bins, uint8, uint16 or uint32; or of t2 - t1 in ps, float32 or float64: positive where the event is nearer
+            to the first crystal.
+        labels : array, optional
+            uint8, uint16 or uint32 (events,): which of the sets of histo-images an event is counted in, from 0, such as prompts and delays,
+            gates, or frames of time. None: the first.
+        histo_images : array
+            uint32 or float32 (labels, views, nz, ny, nx), or (views, nz, ny, nx) of one label, which the events are added to. On the GPU that
+            the plan computes on the GPU counts, the same voxels as the processor; there the events may be, too, all of their arrays.
+        first_event : int
+            The number of the list's first event in the scan: with it, a scan in several lists gives the same as in one.
+
+        Returns
+        -------
+        Dropped
+            Events that are in no histo-image. Those of crystals, time bins or labels that there are not are `unknown`.
+
+        Notes
+        -----
+        Fields of structured arrays and memory maps are taken where they are, without a copy. docs/list-mode.md has recipes for
+        files of list-mode events.
+        """
+        if histo_images is None:
+            raise wrong(TypeError, "histo_images is None; it must be an array (labels, views, nz, ny, nx), which the events are added to: "
+                                   "write numpy.zeros((labels, *pet.histo_images_shape), numpy.uint32)")
+        _check_signs(crystals, "crystals")
+        _check_signs(times, "times")
+        _check_signs(labels, "labels")
+        _check_numbers(crystals, times, labels)
+        dropped = struct(_abi.isoc_pet_dropped)
+        self._run(lib.isoc_pet_deposit_crystals, self._in(crystals, "crystals"), self._in(times, "times"), self._in(labels, "labels"),
+                  integer(first_event, "first_event", ctypes.c_uint64), self._out(histo_images, "histo_images"), ctypes.byref(dropped))
+        return Dropped._of(dropped)
+
     def phantom_image(self, bodies, quantity="activity", image=None):
         """The voxel means of a phantom: float32 (nz, ny, nx), returned.
 
@@ -513,6 +585,53 @@ class PET(Plan):
         return noise.value
 
 
+def block_crystals(*, blocks, across, along, diameter, pitch_across, block_rings=0, pitch_along=0.0, block_pitch=0.0, first_azimuth=0.0):
+    """The crystals of a scanner whose flat blocks make rings about the z axis, as `PET.set_scanner` takes them. The middle of all is
+    0, 0, 0.
+
+    Parameters
+    ----------
+    blocks : int
+        Blocks of a ring.
+    across, along : int
+        Crystals of a block, about the axis and along it.
+    diameter : float
+        Between faces of opposite blocks, mm. Where photons are detected some way behind the face, twice that way more.
+    pitch_across : float
+        From crystal to crystal about the axis, mm.
+    block_rings : int
+        Rings of blocks; 0 means 1.
+    pitch_along : float
+        From crystal to crystal along the axis, mm; 0 means as across.
+    block_pitch : float
+        From block to block along the axis, mm; 0: no gap.
+    first_azimuth : float
+        Azimuth of the middle of block 0, radians.
+
+    Returns
+    -------
+    positions, normals : array
+        float64 (crystals, 3) each: centres of the faces in mm, and unit vectors towards the axis. Crystal
+        ``ring * (blocks * across) + block * across + place``: places rise with the azimuth, rings of crystals with z.
+
+    Raises
+    ------
+    OutOfRangeError
+
+    Examples
+    --------
+    >>> positions, normals = isocenter.block_crystals(blocks=38, across=16, along=16, block_rings=4, diameter=780, pitch_across=3.9)
+    >>> pet.set_scanner(positions, normals, crystal_width=3.9, crystal_height=3.9, time_edges=numpy.linspace(-2000, 2000, 401))
+    """
+    described = struct(_abi.isoc_pet_blocks, blocks=blocks, block_rings=block_rings, across=across, along=along, diameter=diameter,
+                       pitch_across=pitch_across, pitch_along=pitch_along, block_pitch=block_pitch, first_azimuth=first_azimuth)
+    found = ctypes.c_int64()
+    _call.invoke(lib.isoc_pet_block_crystals, ctypes.byref(described), None, None, 0, ctypes.byref(found))
+    positions, normals = numpy.zeros((found.value, 3)), numpy.zeros((found.value, 3))
+    _call.invoke(lib.isoc_pet_block_crystals, ctypes.byref(described), address(positions), address(normals), found.value, None)
+    return positions, normals
+
+
 def _chosen(views):
     if views is None:
         return None, 0
@@ -541,6 +660,30 @@ def _check_lengths(first, second, times):
         one, two, three = (shape[0] for shape in shapes)
         raise wrong(TensorShapeError, f"first_positions has {one} events, second_positions {two}, time_differences {three}; they must have "
                                       "as many")
+
+
+def _check_signs(array, name):
+    """Signed integers are NumPy's own, and bins and labels often have them: of no negative values they are the same bits."""
+    called = dtype_name(array)
+    if not called.startswith("int") or not hasattr(array, "shape"):
+        return
+    # PyTorch and CuPy have views, too, PyTorch with dtypes of its own.
+    module = type(array).__module__.partition(".")[0]
+    view = {"int8": "uint8", "int16": "uint16", "int32": "uint32"}.get(called)
+    hint = f"{name}.astype(numpy.uint32)"
+    if view or module == "torch":
+        hint = f"{name}.view({module}.{view})" if view else f"{name}.to(torch.uint32)"
+    raise wrong(TensorDtypeError, f"{name} is {called} where uint8, uint16 or uint32{' or a real type' * (name == 'times')} is needed: if no value "
+                                  f"is negative, write {hint}")
+
+
+def _check_numbers(crystals, times, labels):
+    """The library would blame the crystals where the times are too few."""
+    one, two, three = (tuple(getattr(array, "shape", ())) for array in (crystals, times, labels))
+    if len(one) == 2 and one[1] == 2 and len(two) == 1 and (labels is None or len(three) == 1):
+        if one[0] != two[0] or labels is not None and three[0] != two[0]:
+            also = "" if labels is None else f", labels {three[0]}"
+            raise wrong(TensorShapeError, f"crystals has {one[0]} events, times {two[0]}{also}; they must have as many")
 
 
 def _table(pairs):

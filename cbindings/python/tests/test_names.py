@@ -18,7 +18,7 @@ WORDS = {enum: [member.lower() for member, _, _ in members] for enum, members in
 FIELDS = {struct: [field for field, _ in fields] for struct, fields in header.structs}
 
 # Lengths of lists, which are known here; what only C needs; what Python does not let one write.
-LENGTHS = {field for fields in FIELDS.values() for field in fields if field.endswith("_count")}
+LENGTHS = {field for fields in FIELDS.values() for field in fields if field.endswith("_count")} | {"time_bins"}
 PRIVATE = {"struct_size", "reserved", "progress_user", "log_user"}
 SPELT = {"lambda": "lambda_"}
 # Struct, the function that takes its fields, and what that takes besides.
@@ -44,6 +44,8 @@ TAKEN = [
     ("isoc_pet_options", isocenter.PET.set_options, ()),
     ("isoc_pet_body", isocenter.Body, ()),
     ("isoc_pet_scan", isocenter.Scan, ()),
+    ("isoc_pet_blocks", isocenter.block_crystals, ()),
+    ("isoc_pet_scanner", isocenter.PET.set_scanner, ("positions", "normals")),
 ]
 GIVEN = [
     ("isoc_ct_output_info", isocenter.CTOutput),

@@ -192,6 +192,99 @@ class Pet(unittest.TestCase):
             self.assertRaises((TypeError, ValueError), pet.simulate, scan, **arguments)
         self.assertRaises(TypeError, pet.simulate, [WATER], 5)
 
+    def test_events_that_name_crystals(self):
+        pet = plan()
+        blocks, across, along, diameter, pitch = 36, 8, 16, 780.0, 8.0
+        positions, normals = isocenter.block_crystals(blocks=blocks, across=across, along=along, diameter=diameter, pitch_across=pitch)
+        ring = blocks * across
+        self.assertEqual((positions.shape, normals.shape), ((ring * along, 3), (ring * along, 3)))
+        np.testing.assert_allclose(np.linalg.norm(normals, axis=1), 1, rtol=1e-12)
+        np.testing.assert_allclose((positions * normals).sum(axis=1), -diameter / 2, rtol=1e-12)
+        np.testing.assert_allclose(positions.mean(axis=0), 0, atol=1e-9)
+        np.testing.assert_allclose(positions[ring] - positions[0], [0, 0, pitch], atol=1e-9)
+        scan = isocenter.Scan([WATER], diameter=diameter, axial_length=along * pitch, tof_fwhm=60.0, seed=2)
+        *ends, times, _ = pet.simulate(scan, 50_000)
+        found = []
+        for end in ends:  # the nearest block by azimuth, the nearest crystal along its face and along z
+            azimuth = np.arctan2(end[:, 1], end[:, 0])
+            block = np.rint(azimuth * blocks / (2 * np.pi)).astype(int) % blocks
+            off = azimuth - block * 2 * np.pi / blocks
+            place = np.rint(diameter / 2 * np.tan(off) / pitch + (across - 1) / 2).clip(0, across - 1).astype(int)
+            row = np.rint(end[:, 2] / pitch + (along - 1) / 2).clip(0, along - 1).astype(int)
+            found.append(row * ring + block * across + place)
+        crystals = np.stack(found, axis=1)
+        labels = (np.arange(len(times)) % 3 == 0).astype(np.uint8)
+        pet.set_scanner(positions, normals)  # points, and times in ps
+        expected = np.zeros(pet.histo_images_shape, np.uint32)
+        by_place = pet.deposit(*(positions.astype(np.float32)[c] for c in found), times, expected)
+        sets = np.zeros((2, *pet.histo_images_shape), np.uint32)
+        dropped = pet.deposit_crystals(crystals.astype(np.uint32), times, labels, sets)
+        self.assertEqual(dropped, by_place)
+        self.assertEqual(dropped.unknown, 0)
+        np.testing.assert_array_equal(sets.sum(axis=0), expected)
+        self.assertGreater(sets[0].sum(), sets[1].sum())
+        # Fields of records, in two lists, of one label.
+        records = np.zeros(len(times), [("time", "f4"), ("crystals", "u4", 2), ("label", "u4")])
+        records["time"], records["crystals"], records["label"] = times, crystals, labels
+        again = np.zeros_like(sets)
+        for first, part in ((0, records[:20_000]), (20_000, records[20_000:])):
+            pet.deposit_crystals(part["crystals"], part["time"], part["label"], again, first_event=first)
+        np.testing.assert_array_equal(again, sets)
+        one = np.zeros(pet.histo_images_shape, np.float32)
+        pet.deposit_crystals(crystals.astype(np.int32).view(np.uint32), times, histo_images=one)
+        np.testing.assert_array_equal(one, expected)
+        # Faces and time bins: an event's place depends on its number alone.
+        pet.set_scanner(positions, normals, crystal_width=pitch, crystal_height=pitch, time_edges=np.linspace(-600, 600, 61))
+        bins = np.floor((times + 600) / 20).clip(0, 59).astype(np.uint16)
+        whole, parts, moved = (np.zeros(pet.histo_images_shape, np.uint32) for _ in range(3))
+        dropped = pet.deposit_crystals(crystals.astype(np.uint16), bins, histo_images=whole)
+        self.assertEqual(int(whole.sum()) + dropped.events, len(times))
+        for first in (30_000, 0):
+            part = slice(first, first + 30_000)
+            pet.deposit_crystals(crystals.astype(np.uint16)[part], bins[part], histo_images=parts, first_event=first)
+        np.testing.assert_array_equal(parts, whole)
+        pet.deposit_crystals(crystals.astype(np.uint16), bins, histo_images=moved, first_event=7)
+        self.assertTrue((moved != whole).any())
+        unknown = np.array([[0, len(positions)], [0, ring // 2], [0, ring // 2]], np.uint32)
+        self.assertEqual(pet.deposit_crystals(unknown, np.array([0, 60, 0], np.uint8), np.array([0, 0, 1], np.uint8), whole).unknown, 3)
+
+    def test_bad_scanners_and_crystals(self):
+        pet = plan()
+        ring = dict(blocks=8, across=4, along=2, diameter=780.0, pitch_across=4.0)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "pitch_across is 400 mm", isocenter.block_crystals, **{**ring, "pitch_across": 400.0})
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "blocks is 0", isocenter.block_crystals, **{**ring, "blocks": 0})
+        self.assertRaisesRegex(TypeError, "missing", isocenter.block_crystals, blocks=8)
+        positions, normals = isocenter.block_crystals(**ring)
+        histo = np.zeros(pet.histo_images_shape, np.uint32)
+        crystals, times = np.zeros((5, 2), np.uint32), np.zeros(5, np.float32)
+        self.assertRaises(isocenter.NotConfiguredError, pet.deposit_crystals, crystals, times, histo_images=histo)
+        for arguments, options, error, words in (
+                ((positions[:, :2],), {}, isocenter.TensorShapeError, "positions"),
+                ((positions, normals[1:]), {}, isocenter.TensorShapeError, "normals"),
+                ((positions.tolist(),), {}, TypeError, "numpy.asarray"),
+                ((positions * np.nan,), {}, isocenter.NotFiniteDataError, "NaN"),
+                ((positions,), dict(crystal_width=-1.0), isocenter.OutOfRangeError, "crystal_width is -1 mm"),
+                ((positions,), dict(time_edges=[1.0]), ValueError, "at least 2"),
+                ((positions,), dict(time_edges=[0.0, 1.0, 1.0]), isocenter.OutOfRangeError, "must ascend")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                pet.set_scanner(*arguments, **options)
+        pet.set_scanner(positions, normals)
+        for arguments, error, words in (
+                ((crystals.astype(int), times), isocenter.TensorDtypeError, r"int64 where.*astype\(numpy.uint32\)"),
+                ((crystals.astype(np.int32), times), isocenter.TensorDtypeError, r"crystals.view\(numpy.uint32\)"),
+                ((crystals.astype(float), times), isocenter.TensorDtypeError, "crystals"),
+                ((crystals, times.astype(int)), isocenter.TensorDtypeError, "times is int64"),
+                ((crystals, times, np.zeros(5, int)), isocenter.TensorDtypeError, "labels is int64"),
+                ((crystals, np.zeros(5, np.uint8)), isocenter.NotConfiguredError, "time bins"),
+                ((crystals, times[1:]), isocenter.TensorShapeError, "crystals has 5 events, times 4; they must have as many"),
+                ((crystals, times, np.zeros(4, np.uint8)), isocenter.TensorShapeError, "labels 4"),
+                ((crystals.T, times), isocenter.TensorShapeError, "crystals")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                pet.deposit_crystals(*arguments, histo_images=histo)
+        self.assertRaisesRegex(TypeError, "histo_images is None", pet.deposit_crystals, crystals, times)
+        self.assertRaisesRegex(ValueError, "first_event is -1", pet.deposit_crystals, crystals, times, None, histo, first_event=-1)
+        self.assertFalse(histo.any())
+
     def test_figures_of_merit(self):
         pet = isocenter.PET(nx=64, ny=64, nz=8, voxel_x=2.0, azimuths=2, max_tilt=0.1)
         bodies = [isocenter.Body("cylinder", half_x=60.0, half_z=50.0, activity=1.0),

@@ -31,12 +31,31 @@ pub struct isoc_pet_dropped {
     pub outside_lattice: u64,
     /// The voxel can count no further: 2^32 - 1 in u32, 2^24 in f32.
     pub overflow: u64,
+    /// Comes before the others: a crystal or a time bin is none of the scanner's, or a label none of the histo-images'.
+    pub unknown: u64,
 }
 
 // SAFETY: numbers; all zero is valid.
 unsafe impl Sized32 for isoc_pet_dropped {
     const NAME: &'static str = "isoc_pet_dropped";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = std::mem::offset_of!(Self, unknown);
+}
+
+impl isoc_pet_dropped {
+    pub(super) fn of(found: Dropped) -> Self {
+        let Dropped { unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow } = found;
+        Self {
+            struct_size: 0,
+            reserved: 0,
+            events: found.total(),
+            not_finite,
+            equal_positions,
+            outside_tilts,
+            outside_lattice,
+            overflow,
+            unknown,
+        }
+    }
 }
 
 /// As many events as the array of times has.
@@ -98,7 +117,7 @@ pub(super) unsafe fn expect_events(
 }
 
 /// More events than any list has: a larger number is a mistake.
-const MAX_EVENTS: usize = 1 << 40;
+pub(super) const MAX_EVENTS: usize = 1 << 40;
 
 /// Adds list-mode events to histo-images, u32 or f32 (views, nz, ny, nx), which the caller has set to zeros before
 /// the first of several lists, in host memory or on the GPU that the plan computes on. There the GPU counts, and the same voxels as the processor
@@ -147,18 +166,7 @@ pub unsafe extern "C" fn isoc_pet_deposit(
             if dropped.is_null() {
                 return Ok(());
             }
-            let Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, overflow } = found;
-            let value = isoc_pet_dropped {
-                struct_size: 0,
-                reserved: 0,
-                events: found.total(),
-                not_finite,
-                equal_positions,
-                outside_tilts,
-                outside_lattice,
-                overflow,
-            };
-            write_struct(dropped, &value)
+            write_struct(dropped, &isoc_pet_dropped::of(found))
         }
     })
 }

@@ -1,14 +1,16 @@
 //! Launches `kernels/pet/deposit.cu`: events into histo-images that are in the GPU's memory. Counts are whole numbers, so that the order in which
 //! they are added does not matter: the result is the processor's.
 
-use crate::array::{Array, ArrayMut, DType, host};
+use crate::array::{Array, ArrayMut, DType, Element, host};
 use crate::context::{Context, Stage};
+use crate::cpu::buffer::Plain;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Lent, Queue, Span, mirrored, then_wait};
-use crate::pet::deposit::Dropped;
+use crate::pet::deposit::{CAUSES, Dropped};
 use crate::pet::events::EventArrays;
 use crate::pet::lattice::Lattice;
 use crate::pet::response::HALF_LIGHT;
+use crate::pet::scanner::{CrystalArrays, Scanner};
 use crate::pet::views::{Rule, Views};
 use std::sync::Arc;
 
@@ -19,10 +21,26 @@ struct Numbers {
     data: u64,
     stride: i64,
     along: i64,
-    is_double: i32,
+    kind: i32,
     unused: i32,
 }
 mirrored!(Numbers, 32);
+
+impl Numbers {
+    const NONE: Self = Self { data: 0, stride: 0, along: 0, kind: 0, unused: 0 };
+
+    fn new(data: u64, [stride, along]: [isize; 2], dtype: DType) -> Result<Self> {
+        let kind = match dtype {
+            DType::F32 => 0,
+            DType::F64 => 1,
+            DType::U8 => 2,
+            DType::U16 => 3,
+            DType::U32 => 4,
+            _ => fail!(TensorDtype, "events of {dtype:?}"),
+        };
+        Ok(Self { data, stride: stride as i64, along: along as i64, kind, unused: 0 })
+    }
+}
 
 /// Mirrors `Deposit`.
 #[repr(C)]
@@ -37,7 +55,7 @@ struct Arguments {
     half_light: f64,
     max_tilt: f64,
     histos: u64,
-    strides: [i64; 4],
+    strides: [i64; 5],
     grid: [i32; 2],
     cells: [i32; 2],
     starts: u64,
@@ -45,84 +63,172 @@ struct Arguments {
     directions: u64,
     dropped: u64,
     is_float: i32,
-    unused: i32,
+    sets: u32,
+    faces: u64,
+    bins: u64,
+    crystals: u32,
+    bin_count: u32,
+    first_event: u64,
 }
-mirrored!(Arguments, 264);
+mirrored!(Arguments, 304);
 
-/// Events that are brought to the GPU at a time, or launched at a time where they are there: a wish to cancel is heard in between.
+/// Events that are brought to the GPU at a time at most, and at least; and that are launched at a time where they are there: a wish to cancel is
+/// heard in between.
 const PIECE: usize = 1 << 21;
+const LEAST: usize = 1 << 12;
 const LAUNCH: usize = 1 << 27;
+
+/// Events in either form.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::pet) enum List<'a> {
+    Positions(&'a EventArrays<'a>),
+    Crystals(&'a CrystalArrays<'a>),
+}
+
+impl List<'_> {
+    fn count(&self) -> usize {
+        match self {
+            Self::Positions(events) => events.time.shape()[0],
+            Self::Crystals(events) => events.times.shape()[0],
+        }
+    }
+
+    fn gpu(&self) -> Option<usize> {
+        match self {
+            Self::Positions(events) => events.time.layout().gpu,
+            Self::Crystals(events) => events.times.layout().gpu,
+        }
+    }
+
+    /// Bytes of an event, packed.
+    fn event_bytes(&self) -> usize {
+        let size = |dtype: DType, count: usize| dtype.size() * count;
+        match self {
+            Self::Positions(EventArrays { first, second, time }) => {
+                size(first.dtype(), 3) + size(second.dtype(), 3) + time.dtype().size()
+            }
+            Self::Crystals(CrystalArrays { crystals, times, labels, .. }) => {
+                let labels = labels.as_ref().map_or(0, |l| l.dtype().size());
+                size(crystals.dtype(), 2) + times.dtype().size() + labels
+            }
+        }
+    }
+}
 
 /// Which view an event belongs to, on the GPU.
 struct Search {
-    starts: Lent,
-    candidates: Lent,
-    directions: Lent,
+    starts: DeviceMemory,
+    candidates: DeviceMemory,
+    directions: DeviceMemory,
     cells: [i32; 2],
 }
 
-/// Counts events on a GPU, of one geometry.
+/// Crystals and time bins on the GPU.
+struct Table {
+    faces: DeviceMemory,
+    bins: DeviceMemory,
+    crystals: u32,
+    bin_count: u32,
+}
+
+/// Counts events on a GPU, of one geometry and one scanner.
 pub(in crate::pet) struct Depositor {
     queue: Queue,
     dropped: DeviceMemory,
     grid: [i32; 2],
     search: Option<Search>,
+    table: Option<Table>,
     max_tilt: f64,
 }
 
 impl Depositor {
-    pub(in crate::pet) fn new(device: &Arc<Device>, views: &Views) -> Result<Self> {
+    pub(in crate::pet) fn new(device: &Arc<Device>, views: &Views, scanner: Option<&Scanner>) -> Result<Self> {
         let queue = Queue::new(device)?;
-        let dropped = DeviceMemory::from_slice(device, &[0u64; 5])?;
+        let dropped = DeviceMemory::from_slice(device, &[0u64; CAUSES])?;
         let (grid, search) = match views.rule() {
             Rule::Grid { azimuths, tilts } => ([*azimuths as i32, *tilts as i32], None),
             Rule::Angle(search) => {
-                let _current = device.enter()?;
                 let parts = search.parts();
                 let search = Search {
-                    starts: queue.upload(parts.starts)?,
-                    candidates: queue.upload(parts.candidates)?,
-                    directions: queue.upload(parts.directions)?,
+                    starts: DeviceMemory::from_slice(device, parts.starts)?,
+                    candidates: DeviceMemory::from_slice(device, parts.candidates)?,
+                    directions: DeviceMemory::from_slice(device, parts.directions)?,
                     cells: parts.cells.map(|n| n as i32),
                 };
                 ([0; 2], Some(search))
             }
         };
-        Ok(Self { queue, dropped, grid, search, max_tilt: views.max_tilt() })
+        let table = match scanner {
+            Some(Scanner { crystals, time_bins }) => {
+                let bins = time_bins.as_ref().map_or(&[[0.0; 2]][..], |bins| bins.bins());
+                Some(Table {
+                    faces: DeviceMemory::from_slice(device, crystals.faces())?,
+                    bins: DeviceMemory::from_slice(device, bins.as_flattened())?,
+                    crystals: crystals.count() as u32,
+                    bin_count: bins.len() as u32 - 1,
+                })
+            }
+            None => None,
+        };
+        Ok(Self { queue, dropped, grid, search, table, max_tilt: views.max_tilt() })
     }
 
-    /// Adds events, on the host or on this GPU, to histo-images on this GPU; what is in the caller's stream comes before.
+    /// Bytes of its tables.
+    fn bytes(&self) -> u64 {
+        let search = self.search.as_ref().map_or(0, |s| s.starts.bytes() + s.candidates.bytes() + s.directions.bytes());
+        let table = self.table.as_ref().map_or(0, |t| t.faces.bytes() + t.bins.bytes());
+        (search + table) as u64
+    }
+
+    /// Adds events, on the host or on this GPU, to histo-images `[set][view][z][y][x]` on this GPU; what is in the caller's stream comes before.
+    /// `held`: what the plan has of the GPU's memory besides.
     pub(in crate::pet) fn deposit(
         &self,
         context: &Context,
         lattice: &Lattice,
-        events: &EventArrays,
-        histos: &mut ArrayMut<4>,
-        stream: usize,
+        list: List,
+        histos: &ArrayMut<5>,
+        (stream, held): (usize, u64),
     ) -> Result<Dropped> {
-        let count = events.time.shape()[0];
-        let device = self.queue.device.clone();
+        let (count, device) = (list.count(), self.queue.device.clone());
+        let piece = match list.gpu() {
+            Some(_) => LAUNCH,
+            None => self.piece(context, &list, held)?,
+        };
         context.run_waiting(|job| {
             job.enter(Stage::Deposit);
             let _current = device.enter()?;
             let work = |this: &mut &Self| {
                 this.queue.follow(stream)?;
                 this.dropped.clear(&this.queue.stream)?;
-                let on_gpu = events.time.layout().gpu.is_some();
-                let piece = if on_gpu { LAUNCH } else { PIECE };
                 for from in (0..count).step_by(piece) {
                     job.check()?;
                     let n = piece.min(count - from);
-                    this.add(context, lattice, (events, from, n), histos)?;
+                    this.add(context, lattice, (list, from, n), histos)?;
                     job.advance(n as f64 / count as f64);
                 }
-                let mut found = [0u64; 5];
+                let mut found = [0u64; CAUSES];
                 this.queue.fetch(this.dropped.address(), &mut found)?;
-                let [not_finite, equal_positions, outside_tilts, outside_lattice, overflow] = found;
-                Ok(Dropped { not_finite, equal_positions, outside_tilts, outside_lattice, overflow })
+                let [unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow] = found;
+                Ok(Dropped { unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow })
             };
-            then_wait(&mut &*self, work, |this| this.queue.stream.synchronize())
+            let done = then_wait(&mut &*self, work, |this| this.queue.stream.synchronize());
+            // Pieces are of use to a call alone.
+            self.queue.pool.limit(0);
+            done
         })
+    }
+
+    /// Events that there is room for at a time.
+    fn piece(&self, context: &Context, list: &List, held: u64) -> Result<usize> {
+        let (event, tables) = (list.event_bytes() as u64, self.bytes());
+        let cap = context.gpu_memory(&self.queue.device, held + tables)?;
+        let room = cap.saturating_sub(held + tables) / event;
+        if room < LEAST as u64 {
+            let needed = held + tables + LEAST as u64 * event;
+            fail!(MemoryCap, "gpu_memory_cap is {cap} bytes; depositing events needs {needed}");
+        }
+        Ok(PIECE.min(room as usize))
     }
 
     /// Adds `n` events from `from` on.
@@ -130,27 +236,48 @@ impl Depositor {
         &self,
         context: &Context,
         lattice: &Lattice,
-        (events, from, n): (&EventArrays, usize, usize),
-        histos: &ArrayMut<4>,
+        (list, from, n): (List, usize, usize),
+        histos: &ArrayMut<5>,
     ) -> Result<()> {
-        let EventArrays { first, second, time } = events;
-        let (first, _first) = self.numbers(context, first, (from, n))?;
-        let (second, _second) = self.numbers(context, second, (from, n))?;
-        let (time, _time) = self.numbers(context, time, (from, n))?;
+        let part = (from, n);
+        let (kernel, [first, second, time], first_event) = match list {
+            List::Positions(EventArrays { first, second, time }) => (
+                "deposit_events",
+                [
+                    self.numbers(context, first, part)?,
+                    self.numbers(context, second, part)?,
+                    self.numbers(context, time, part)?,
+                ],
+                0,
+            ),
+            List::Crystals(CrystalArrays { crystals, times, labels, first }) => (
+                "deposit_crystals",
+                [
+                    self.numbers(context, crystals, part)?,
+                    match labels {
+                        Some(labels) => self.numbers(context, labels, part)?,
+                        None => (Numbers::NONE, None),
+                    },
+                    self.numbers(context, times, part)?,
+                ],
+                first.wrapping_add(from as u64),
+            ),
+        };
         let layout = histos.layout();
-        let [v, z, y, x] = layout.strides.map(|s| s as i64);
-        let address = |of: fn(&Search) -> &Lent| self.search.as_ref().map_or(0, |s| of(s).address());
+        let [s, v, z, y, x] = layout.strides.map(|s| s as i64);
+        let address = |of: fn(&Search) -> &DeviceMemory| self.search.as_ref().map_or(0, |s| of(s).address());
+        let table = self.table.as_ref();
         let arguments = Arguments {
-            first,
-            second,
-            time,
+            first: first.0,
+            second: second.0,
+            time: time.0,
             count: n as i64,
             sides: lattice.along().map(|n| n as f64),
             per_mm: lattice.voxel().map(|s| 1.0 / s),
             half_light: HALF_LIGHT,
             max_tilt: self.max_tilt,
             histos: layout.origin.addr() as u64,
-            strides: [x, y, z, v],
+            strides: [x, y, z, v, s],
             grid: self.grid,
             cells: self.search.as_ref().map_or([0; 2], |s| s.cells),
             starts: address(|s| &s.starts),
@@ -158,10 +285,15 @@ impl Depositor {
             directions: address(|s| &s.directions),
             dropped: self.dropped.address(),
             is_float: i32::from(layout.dtype == DType::F32),
-            unused: 0,
+            sets: u32::try_from(layout.shape[0]).unwrap_or(u32::MAX),
+            faces: table.map_or(0, |t| t.faces.address()),
+            bins: table.map_or(0, |t| t.bins.address()),
+            crystals: table.map_or(0, |t| t.crystals),
+            bin_count: table.map_or(0, |t| t.bin_count),
+            first_event,
         };
         // SAFETY: the struct mirrors the kernel's; arrays of these sizes, those of the pool until the stream has passed this; the GPU is current.
-        unsafe { self.queue.each(("pet/deposit", "deposit_events"), n, &arguments) }
+        unsafe { self.queue.each(("pet/deposit", kernel), n, &arguments) }
     }
 
     /// Some events' numbers where the kernel finds them: as they are on the GPU, or a copy of those on the host.
@@ -172,51 +304,52 @@ impl Depositor {
         (first, n): (usize, usize),
     ) -> Result<(Numbers, Option<Lent>)> {
         let layout = from.layout();
-        let is_double = i32::from(layout.dtype == DType::F64);
-        let of = |data, stride, along| Numbers { data, stride, along, is_double, unused: 0 };
         let axes = if N == 2 { layout.shape[1] } else { 1 };
         if layout.gpu.is_some() {
             let mut at = [0; N];
             at[0] = first;
-            let along = if N == 2 { layout.strides[1] as i64 } else { 0 };
-            return Ok((of(layout.element(at).addr() as u64, layout.strides[0] as i64, along), None));
+            let along = if N == 2 { layout.strides[1] } else { 0 };
+            let numbers = Numbers::new(layout.element(at).addr() as u64, [layout.strides[0], along], layout.dtype)?;
+            return Ok((numbers, None));
         }
-        let bytes = if is_double == 1 { size_of::<f64>() } else { size_of::<f32>() };
-        let memory = self.queue.pool.take(n * axes * bytes)?;
-        let (span, stream) = (Span::new(memory.address(), n * axes), &self.queue.stream);
-        // SAFETY: memory of so many numbers, which stays in the pool until the stream has passed its use; the GPU is current.
-        unsafe {
-            if is_double == 1 {
-                let fill = |at: usize, part: &mut [f64]| {
-                    context.install(|| host::copy_part(from, first * axes + at, part, |_| ()));
-                    Ok(())
-                };
-                self.queue.staging.upload(stream, span, fill)?;
-            } else {
-                let fill = |at: usize, part: &mut [f32]| {
-                    context.install(|| host::copy_part(from, first * axes + at, part, |_| ()));
-                    Ok(())
-                };
-                self.queue.staging.upload(stream, span, fill)?;
-            }
-        }
-        Ok((of(memory.address(), axes as i64, 1), Some(memory)))
+        let (part, count) = (first * axes, n * axes);
+        let memory = match layout.dtype {
+            DType::F64 => self.upload::<f64, N>(context, from, part, count)?,
+            DType::U32 => self.upload::<u32, N>(context, from, part, count)?,
+            DType::U16 => self.upload::<u16, N>(context, from, part, count)?,
+            DType::U8 => self.upload::<u8, N>(context, from, part, count)?,
+            _ => self.upload::<f32, N>(context, from, part, count)?,
+        };
+        Ok((Numbers::new(memory.address(), [axes as isize, 1], layout.dtype)?, Some(memory)))
+    }
+
+    /// `count` elements from number `first` on.
+    fn upload<T: Element + Plain, const N: usize>(
+        &self,
+        context: &Context,
+        from: &Array<N>,
+        first: usize,
+        count: usize,
+    ) -> Result<Lent> {
+        let memory = self.queue.pool.take(count * size_of::<T>())?;
+        let fill = |at: usize, part: &mut [T]| {
+            context.install(|| host::copy_elements(from, first + at, part));
+            Ok(())
+        };
+        // SAFETY: memory of so many elements, which stays in the pool until the stream has passed its use; the GPU is current.
+        unsafe { self.queue.staging.upload(&self.queue.stream, Span::new(memory.address(), count), fill)? };
+        Ok(memory)
     }
 }
 
 /// An error unless events are where histo-images on a GPU can have them.
-pub(in crate::pet) fn check_place(gpu: usize, events: &EventArrays) -> Result<()> {
-    let places = [
-        ("first_positions", events.first.layout().gpu),
-        ("second_positions", events.second.layout().gpu),
-        ("time_differences", events.time.layout().gpu),
-    ];
+pub(in crate::pet) fn check_place(gpu: usize, places: &[(&str, Option<usize>)]) -> Result<()> {
     for (name, place) in places {
         if place.is_some_and(|g| g != gpu) {
             fail!(TensorDevice, "{name} is on another GPU than histo_images");
         }
-        if place.is_some() != places[2].1.is_some() {
-            fail!(TensorDevice, "{name} and time_differences must all be in host memory, or all on the GPU");
+        if place.is_some() != places[0].1.is_some() {
+            fail!(TensorDevice, "{name} and {} must all be in host memory, or all on the GPU", places[0].0);
         }
     }
     Ok(())

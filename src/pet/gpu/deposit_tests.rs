@@ -1,10 +1,10 @@
 //! Events counted on a GPU: the processor's voxels, to the last one.
 
 use super::*;
-use crate::array::{DType, Element, Layout};
+use crate::array::{DType, Layout};
 use crate::context::{Compute, ContextOptions};
-use crate::cpu::buffer::Plain;
 use crate::pet::events::interleaved;
+use crate::pet::scanner::{Blocks, Crystals, TimeBins};
 use crate::pet::view::View;
 use crate::pet::{Pet, deposit};
 use rand::rngs::StdRng;
@@ -91,7 +91,7 @@ fn counted<T: Element, H: Element + Plain + Default + PartialEq>(
         false => [nz * ny * nx, ny * nx, nx, 1],
         true => [1, shape[0], shape[0] * nz, shape[0] * nz * ny],
     };
-    let depositor = Depositor::new(device, views).expect("memory");
+    let depositor = Depositor::new(device, views, None).expect("memory");
     let both = [false, true].map(|there| {
         let _current = device.enter().expect("a GPU");
         let histos = DeviceMemory::from_slice(device, before).expect("memory");
@@ -99,9 +99,10 @@ fn counted<T: Element, H: Element + Plain + Default + PartialEq>(
         let origin = std::ptr::without_provenance::<u8>(histos.address() as usize);
         let strides = strides.map(|s| s as isize);
         // SAFETY: as many elements, which stay until the call has ended.
-        let mut to = unsafe { ArrayMut::over(Layout { origin, dtype: H::DTYPE, shape, strides, gpu: Some(0) }) };
+        let to = unsafe { ArrayMut::over(Layout { origin, dtype: H::DTYPE, shape, strides, gpu: Some(0) }) };
         let events = if there { on_gpu::<T>(&list, events.len()) } else { interleaved::read(events) };
-        let dropped = depositor.deposit(&context, &lattice(), &events, &mut to, 0).expect("success");
+        let dropped =
+            depositor.deposit(&context, &lattice(), List::Positions(&events), &to.stacked(), (0, 0)).expect("success");
         let mut seen = vec![H::default(); before.len()];
         depositor.queue.fetch(histos.address(), &mut seen).expect("success");
         (seen, dropped)
@@ -180,4 +181,95 @@ fn places_are_checked() {
     let mut counts = vec![0u32; count];
     let error = pet.deposit(&gpu, ArrayMut::of(&mut counts, shape).expect("counts")).expect_err("two places").message;
     assert!(error.contains("first_positions is in a GPU's memory; with histo-images in host memory"), "{error}");
+}
+
+/// Crystals about the lattice, two bins of time, two labels; a few that are none of these.
+fn crystal_events(count: usize) -> (Scanner, Vec<u16>, Vec<u8>, Vec<u32>) {
+    let blocks = Blocks {
+        blocks: 20,
+        block_rings: 3,
+        across: 5,
+        along: 4,
+        diameter: 180.0,
+        pitch_across: 5.0,
+        pitch_along: 3.0,
+        block_pitch: 0.0,
+        first_azimuth: 0.0,
+    };
+    let crystals = blocks.count().expect("crystals");
+    let normal = |k| blocks.crystal(k)[1];
+    let table = Crystals::new(crystals, |k| blocks.crystal(k)[0], Some(&normal), [4.5, 2.5]).expect("crystals");
+    let scanner = Scanner { crystals: table, time_bins: Some(TimeBins::new(&[-300.0, 10.0, 350.0]).expect("bins")) };
+    let mut random = StdRng::seed_from_u64(4);
+    let mut below = |n: u16| random.random_range(0..n);
+    let pairs = (0..2 * count).map(|k| if k % 101 == 0 { 5 } else { below(crystals as u16 + 1) }).collect();
+    let bins = (0..count).map(|k| if k % 77 == 0 { 2 } else { below(2) as u8 }).collect();
+    let labels = (0..count).map(|k| if k % 79 == 0 { 900_000 } else { u32::from(below(2)) }).collect();
+    (scanner, pairs, bins, labels)
+}
+
+#[test]
+fn crystals_are_counted_as_on_the_processor() {
+    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+    let count = 300_000;
+    let (scanner, pairs, bins, labels) = crystal_events(count);
+    let numbers: Vec<f32> = bins.iter().enumerate().map(|(k, b)| f32::from(*b) * 90.0 - (k % 50) as f32).collect();
+    let [nz, ny, nx] = lattice().shape();
+    for (views, cap) in [(grid(), 0), (list(), 0), (grid(), 600_000)] {
+        let shape = [2, views.list().len(), nz, ny, nx];
+        let voxels: usize = shape.iter().product();
+        let processor = context(Compute::Cpu);
+        for timed in [false, true] {
+            // SAFETY: elements of the lists, which stay until the end.
+            let list = |at: [*const u8; 4], gpu| unsafe {
+                let (times, dtype) = if timed { (at[3], DType::F32) } else { (at[1], DType::U8) };
+                CrystalArrays {
+                    crystals: Array::from_raw(at[0], DType::U16, [count, 2], [2, 1], gpu),
+                    times: Array::from_raw(times, dtype, [count], [1], gpu),
+                    labels: Some(Array::from_raw(at[2], DType::U32, [count], [1], gpu)),
+                    first: u64::from(u32::MAX) - 1000,
+                }
+            };
+            let here = [pairs.as_ptr().cast(), bins.as_ptr(), labels.as_ptr().cast(), numbers.as_ptr().cast::<u8>()];
+            let mut expected = vec![0u32; voxels];
+            let to = ArrayMut::of(&mut expected, shape).expect("counts");
+            let dropped = deposit::deposit_crystals(&processor, &views, &lattice(), (&scanner, &list(here, None)), to)
+                .expect("success");
+            assert!(dropped.unknown > 1000 && dropped.total() < count as u64 * 9 / 10, "{dropped:?}");
+            let options = ContextOptions { compute: Compute::Gpus(vec![0]), gpu_memory_cap: cap, ..Default::default() };
+            let mut pet = Pet::new(Arc::new(Context::new(options).expect("a context")));
+            pet.set_geometry(lattice(), views.clone()).expect("a geometry");
+            pet.set_scanner(scanner.clone());
+            let memory = [
+                DeviceMemory::from_slice(&device, &pairs).expect("memory"),
+                DeviceMemory::from_slice(&device, &bins).expect("memory"),
+                DeviceMemory::from_slice(&device, &labels).expect("memory"),
+                DeviceMemory::from_slice(&device, &numbers).expect("memory"),
+            ];
+            let there = memory.each_ref().map(|m| std::ptr::without_provenance::<u8>(m.address() as usize));
+            for (at, gpu) in [(here, None), (there, Some(0))] {
+                let histos = DeviceMemory::from_slice(&device, &vec![0u32; voxels]).expect("memory");
+                let origin = std::ptr::without_provenance::<u8>(histos.address() as usize);
+                // SAFETY: as many elements, which stay until the call has ended.
+                let to = unsafe { ArrayMut::over(Layout { gpu: Some(0), ..Layout::new(origin, DType::U32, shape) }) };
+                assert_eq!(pet.deposit_crystals(&list(at, gpu), to).expect("success"), dropped);
+                let queue = Queue::new(&device).expect("a queue");
+                let _current = device.enter().expect("a GPU");
+                let mut seen = vec![0u32; voxels];
+                queue.fetch(histos.address(), &mut seen).expect("success");
+                assert!(seen == expected, "events on the GPU: {}", gpu.is_some());
+            }
+        }
+    }
+    let options = ContextOptions { compute: Compute::Gpus(vec![0]), gpu_memory_cap: 10_000, ..Default::default() };
+    let mut pet = Pet::new(Arc::new(Context::new(options).expect("a context")));
+    pet.set_geometry(lattice(), grid()).expect("a geometry");
+    let histos =
+        DeviceMemory::from_slice(&device, &vec![0u32; grid().list().len() * lattice().voxels()]).expect("memory");
+    let origin = std::ptr::without_provenance::<u8>(histos.address() as usize);
+    let shape = [grid().list().len(), nz, ny, nx];
+    // SAFETY: as many elements, which stay until the end.
+    let to = unsafe { ArrayMut::over(Layout { gpu: Some(0), ..Layout::new(origin, DType::U32, shape) }) };
+    let error = pet.deposit(&interleaved::read(&events(100)), to).expect_err("no room").message;
+    assert!(error.starts_with("gpu_memory_cap is 10000 bytes; depositing events needs"), "{error}");
 }

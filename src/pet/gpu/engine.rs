@@ -70,6 +70,11 @@ pub(in crate::pet) struct GpuEngine {
 }
 
 impl GpuEngine {
+    /// Bytes of the GPU's memory that it has.
+    pub(in crate::pet) fn held(&self) -> u64 {
+        self.queue.pool.bytes()
+    }
+
     pub(in crate::pet) fn new(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
         let queue = Queue::new(device)?;
         let shape = scan.lattice.shape();
