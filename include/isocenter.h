@@ -1710,6 +1710,52 @@ typedef struct {
     uint64_t skipped_voxels;
 } isoc_pet_iteration;
 
+// Events that isoc_pet_detect did not detect, by the first cause that applies, in this order.
+typedef struct {
+    // sizeof(isoc_pet_lost), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // All of them.
+    uint64_t events;
+    // The line meets no crystal at one end or the other, or both positions are the same, or not finite.
+    uint64_t missed;
+    // By the crystals' efficiencies.
+    uint64_t undetected;
+    // The time difference is in no time bin.
+    uint64_t outside_window;
+} isoc_pet_lost;
+
+// What factors are for. Set `struct_size` and zero the rest for an image in decays a voxel.
+typedef struct {
+    // sizeof(isoc_pet_factor_options).
+    uint32_t struct_size;
+    // Of each view, about, 1 to 16384; 0 means 32. Lines about a voxel in each of them make its factor. A view has one for each 0.04 rad by 0.04 rad at least.
+    uint32_t directions;
+    // Of the measurement, s: the image is in Bq/ml. 0: it is in decays a voxel that send pairs of photons, and the next four must be 0.
+    double duration;
+    // Part of the decays that send pairs of photons, as of 18F 0.967; 0 means 1.
+    double branching;
+    // s, as of 18F 6586; 0: no decay.
+    double half_life;
+    // From the time that the image's activity is told at to the start of the measurement, s.
+    double delay;
+    // Part of the duration in which the scanner was ready (dead time); 0 means 1.
+    double live;
+    // Size of the attenuation map's voxels, mm; 0 means as in isoc_pet_geometry.
+    double map_voxel_x;
+    // See map_voxel_x.
+    double map_voxel_y;
+    // See map_voxel_x.
+    double map_voxel_z;
+    // Centre of the map, mm from that of the lattice.
+    double map_centre_x;
+    // See map_centre_x.
+    double map_centre_y;
+    // See map_centre_x.
+    double map_centre_z;
+} isoc_pet_factor_options;
+
 // A body of a phantom, in mm from the centre of the scanner. Where bodies overlap, values add: one within another holds the
 // differences to its surroundings.
 typedef struct {
@@ -2639,6 +2685,47 @@ isoc_status isoc_pet_deposit(isoc_pet *pet,
                              const isoc_tensor *time_differences,
                              const isoc_tensor *histo_images,
                              isoc_pet_dropped *dropped);
+
+// What the plan's scanner makes of events that have positions, as isoc_pet_simulate's do: the crystals that their lines meet, each of which detects with the
+// probability of its efficiency. So simulated scans, and lists of positions, become lists for isoc_pet_deposit_crystals. An event stays at its place on the
+// line: t2 - t1 is that between its crystals.
+//
+// First three as in isoc_pet_deposit; `efficiencies`: real (crystals), 0 to 1, NULL for 1 everywhere; `crystals`: u32 (events, 2), 2^32 - 1 both for an event
+// that is lost; `times`: u8, u16 or u32 (events) of time bins, or real (events) in ps. All in host memory. `seed` of the random numbers: the same events for the
+// same seed, whatever the threads. `lost` may be NULL.
+isoc_status isoc_pet_detect(isoc_pet *pet,
+                            const isoc_tensor *first_positions,
+                            const isoc_tensor *second_positions,
+                            const isoc_tensor *time_differences,
+                            const isoc_tensor *efficiencies,
+                            uint64_t seed,
+                            const isoc_tensor *crystals,
+                            const isoc_tensor *times,
+                            isoc_pet_lost *lost);
+
+// Writes the factors A_v of the plan's scanner, which isoc_pet_reconstruct takes: the part of the decays in a voxel that is measured in each view,
+// times what makes them of activity. It is the mean over lines through the voxel, in any direction, of the efficiencies of both crystals that a line meets,
+// 0 where it meets none, times exp(-integral of the attenuation), where the line is of the view. Crystals need a width and a height.
+//
+// `efficiencies`: real (crystals) in host memory, at least 0, the part of a photon's arrivals on the face that are detected; NULL for 1 everywhere.
+// `attenuation`: real (nz, ny, nx) in host memory, 1/mm at 511 keV, of any size and place (see the options); NULL for none. `options` may be NULL.
+// `factors`: f32 (views, nz, ny, nx), in host memory or on the plan's GPU, which computes them if there is one.
+//
+// Values have the noise of the lines that they are the mean of, the same in every call; twice the directions halve its square. Voxels beyond the crystals have 0.
+// The map is averaged over the lattice's planes: ends of bodies along z are as blurred as these are thick.
+// The log warns of a map that seems to be in other units, or elsewhere; negative values and those of no element are errors.
+isoc_status isoc_pet_factors(isoc_pet *pet,
+                             const isoc_pet_factor_options *options,
+                             const isoc_tensor *efficiencies,
+                             const isoc_tensor *attenuation,
+                             const isoc_tensor *factors);
+
+// Writes an attenuation map, f32, 1/mm at 511 keV, of a CT in Hounsfield units, real, both (nz, ny, nx) of any size in host memory; they may be the same array.
+// `kilovolts`: the CT tube's peak voltage, 80 to 140. (Carney, Townsend, Rappoport, Bendriem, Med. Phys. 33(4), 2006, table I.)
+isoc_status isoc_pet_attenuation(isoc_pet *pet,
+                                 double kilovolts,
+                                 const isoc_tensor *hounsfield,
+                                 const isoc_tensor *attenuation);
 
 // Writes the voxel means of a phantom: f32 (nz, ny, nx) in host memory.
 isoc_status isoc_pet_phantom_image(isoc_pet *pet,

@@ -1614,6 +1614,8 @@ public:
     using dropped = detail::sized<isoc_pet_dropped>;
     using tally = detail::sized<isoc_pet_tally>;
     using blocks = detail::sized<isoc_pet_blocks>;
+    using lost = detail::sized<isoc_pet_lost>;
+    using factor_options = detail::sized<isoc_pet_factor_options>;
     using iteration = isoc_pet_iteration;
     using body = isoc_pet_body;
 
@@ -1836,6 +1838,32 @@ public:
         return detail::get(events, isoc_pet_deposit_crystals, self(), named("crystals", crystals), named("times", times),
                            named("labels", labels), first_event, named("histo_images", histo_images),
                            static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Writes what the scanner makes of events with positions, as deposit and simulate have them: `crystals`, u32 (events, 2), 2^32 - 1 for an
+    // event that is lost, and `times`, u8, u16 or u32 (events) of time bins, or real (events) in ps. `efficiencies`: real (crystals), the
+    // probability that a crystal detects, or nullptr for 1. All in host memory. Returns how many events are lost.
+    outcome<lost> detect(const const_tensor &first_positions, const const_tensor &second_positions, const const_tensor &time_differences,
+                         const const_tensor &efficiencies, uint64_t seed, const tensor &crystals, const tensor &times) {
+        lost events;
+        return detail::get(events, isoc_pet_detect, self(), named("first_positions", first_positions),
+                           named("second_positions", second_positions), named("time_differences", time_differences),
+                           named("efficiencies", efficiencies), seed, named("crystals", crystals), named("times", times),
+                           static_cast<isoc_pet_lost *>(&events));
+    }
+
+    // Writes the factors of the scanner, as reconstruct takes them: f32 histo-images, in host memory or on the plan's GPU. `efficiencies`: real
+    // (crystals), nullptr for 1; `attenuation`: real (nz, ny, nx) of any size, 1/mm at 511 keV, nullptr for none; both in host memory.
+    outcome<void> factors(const isoc_pet_factor_options &wanted, const const_tensor &efficiencies, const const_tensor &attenuation,
+                          const tensor &factors) {
+        return detail::call(isoc_pet_factors, self(), detail::filled<isoc_pet_factor_options>(wanted), named("efficiencies", efficiencies),
+                            named("attenuation", attenuation), named("factors", factors));
+    }
+
+    // Writes the attenuation, f32 in 1/mm at 511 keV, of a CT in Hounsfield units, real of the same shape (nz, ny, nx), of a tube of so many kV.
+    // Both in host memory, and may be the same.
+    outcome<void> attenuation(double kilovolts, const const_tensor &hounsfield, const tensor &attenuation) {
+        return detail::call(isoc_pet_attenuation, self(), kilovolts, named("hounsfield", hounsfield), named("attenuation", attenuation));
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...

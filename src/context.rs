@@ -105,6 +105,8 @@ pub enum Stage {
     Solve,
     /// Events into histo-images.
     Deposit,
+    /// Factors of a scanner and an attenuation map.
+    Factors,
     /// Simulated events, and what is expected of them.
     Simulate,
     /// Matrices and sensitivities of coils.
@@ -114,7 +116,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Stage; 15] = [
+    const ALL: [Stage; 16] = [
         Stage::Check,
         Stage::Prepare,
         Stage::Filter,
@@ -127,6 +129,7 @@ impl Stage {
         Stage::Iterate,
         Stage::Solve,
         Stage::Deposit,
+        Stage::Factors,
         Stage::Simulate,
         Stage::Coils,
         Stage::Done,
@@ -147,6 +150,7 @@ impl Stage {
             Stage::Iterate => c"iterate",
             Stage::Solve => c"solve",
             Stage::Deposit => c"deposit",
+            Stage::Factors => c"factors",
             Stage::Simulate => c"simulate",
             Stage::Coils => c"coils",
             Stage::Done => c"done",

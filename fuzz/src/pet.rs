@@ -3,7 +3,7 @@
 use super::caller::{Caller, call};
 use super::memory::Bounds;
 use super::session::{Alone, Plan, run};
-use super::tensors::{F32, F64, Made, U32, plain};
+use super::tensors::{F32, F64, Made, U8, U32, plain};
 use isocenter::error::Status;
 use isocenter::ffi::pet::*;
 use isocenter::ffi::tensor::isoc_dtype;
@@ -33,6 +33,8 @@ struct Pet<'d> {
     /// Of the geometry that the plan has.
     lattice: [i64; 3],
     views: i64,
+    /// Of its scanner.
+    crystals: i64,
 }
 
 impl<'d> Plan<'d> for Pet<'d> {
@@ -56,6 +58,9 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::block_crystals,
         Self::scanner,
         Self::deposit_crystals,
+        Self::detect,
+        Self::factors,
+        Self::attenuation,
         Self::phantom_image,
         Self::simulate,
         Self::expect,
@@ -70,7 +75,7 @@ impl<'d> Plan<'d> for Pet<'d> {
         // SAFETY: as call! says; the handle is whatever it is.
         let again = |plan: *mut c_void| unsafe { isoc_pet_memory(plan.cast(), ptr::null_mut()) };
         caller.callbacks.again.set(Some((again, plan.cast())));
-        Self { caller, plan, lattice: [4, 8, 9], views: 3 }
+        Self { caller, plan, lattice: [4, 8, 9], views: 3, crystals: 32 }
     }
 
     fn caller(&mut self) -> &mut Caller<'d> {
@@ -355,8 +360,7 @@ impl Pet<'_> {
     }
 
     /// Positions and times of so many events, to be read or written.
-    fn events(&mut self, write: bool) -> [Made; 3] {
-        let n = self.caller.input.small(16, 40, EVENTS);
+    fn events(&mut self, n: i64, write: bool) -> [Made; 3] {
         let across = |k: usize| [300.0, 20.0 * (k % 5) as f64, 3.0][k % 3];
         [(vec![n, 3], 1.0), (vec![n, 3], -1.0), (vec![n], 2.0)].map(|(shape, sign)| {
             let dtype = self.caller.dtype(F32);
@@ -371,7 +375,8 @@ impl Pet<'_> {
     }
 
     fn deposit(&mut self) {
-        let (handle, [first, second, times]) = (self.handle(), self.events(false));
+        let (handle, n) = (self.handle(), self.caller.input.small(16, 40, EVENTS));
+        let [first, second, times] = self.events(n, false);
         let histos = self.histos_out(self.views, U32);
         // SAFETY: plain numbers, for which zeros are valid.
         let mut dropped: isoc_pet_dropped = unsafe { std::mem::zeroed() };
@@ -444,6 +449,9 @@ impl Pet<'_> {
         };
         let passed = self.caller.passed(s);
         let done = call!(self.caller, isoc_pet_set_scanner(handle, passed, positions.tensor, normals.tensor));
+        if done {
+            self.crystals = n;
+        }
         self.caller.done(done, None);
     }
 
@@ -481,6 +489,91 @@ impl Pet<'_> {
             )
         );
         self.caller.done(done, Some(histos));
+    }
+
+    /// Of the scanner's crystals; NULL now and then.
+    fn efficiencies(&mut self) -> Made {
+        if self.caller.input.odd(2).is_some() {
+            return Made::NONE;
+        }
+        let dtype = self.caller.dtype(F32);
+        self.caller.input_tensor(&[self.crystals], dtype, &|k| 1.0 - 0.5 * plain(k), true)
+    }
+
+    fn detect(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.small(16, 40, EVENTS));
+        let [first, second, times] = self.events(n, false);
+        let (efficiencies, seed) = (self.efficiencies(), self.caller.input.byte().into());
+        let dtypes = [U32, U8].map(|dtype| self.caller.dtype(dtype));
+        let crystals = self.caller.output_tensor(&[n, 2], dtypes[0]);
+        let bins = self.caller.output_tensor(&[n], dtypes[1]);
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut lost: isoc_pet_lost = unsafe { std::mem::zeroed() };
+        lost.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_lost>());
+        let lost = self.caller.passed(lost);
+        let done = call!(
+            self.caller,
+            isoc_pet_detect(
+                handle,
+                first.tensor,
+                second.tensor,
+                times.tensor,
+                efficiencies.tensor,
+                seed,
+                crystals.tensor,
+                bins.tensor,
+                lost
+            )
+        );
+        self.caller.done(done, Some(crystals));
+        self.caller.done(done, Some(bins));
+    }
+
+    /// Sizes of a map, which calls take from it.
+    fn map_shape(&mut self) -> [i64; 3] {
+        [3, 4, 5].map(|n| self.caller.input.small(n, 6, SIDE))
+    }
+
+    fn factors(&mut self) {
+        let (handle, efficiencies) = (self.handle(), self.efficiencies());
+        let attenuation = if self.caller.input.odd(2).is_some() {
+            Made::NONE
+        } else {
+            let (shape, dtype) = (self.map_shape(), self.caller.dtype(F32));
+            self.caller.input_tensor(&shape, dtype, &|k| 0.005 * (1.0 + plain(k)), false)
+        };
+        let input = &mut self.caller.input;
+        let o = isoc_pet_factor_options {
+            struct_size: input.struct_size(size_of::<isoc_pet_factor_options>()),
+            directions: input.odd(96).map_or(2, |k| [0, 1, 20, 1 << 14, 1 << 15, u32::MAX][usize::from(k) % 6]),
+            duration: input.real(60.0),
+            branching: input.real(0.0),
+            half_life: input.real(6586.0),
+            delay: input.real(0.0),
+            live: input.real(0.0),
+            map_voxel_x: input.real(0.0),
+            map_voxel_y: input.real(0.0),
+            map_voxel_z: input.real(0.0),
+            map_centre_x: input.real(0.0),
+            map_centre_y: input.real(0.0),
+            map_centre_z: input.real(0.0),
+        };
+        let passed = self.caller.passed(o);
+        let options = if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() };
+        let to = self.histos_out(self.views, F32);
+        let done =
+            call!(self.caller, isoc_pet_factors(handle, options, efficiencies.tensor, attenuation.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn attenuation(&mut self) {
+        let (handle, kilovolts) = (self.handle(), self.caller.input.real(120.0));
+        let shape = self.map_shape();
+        let dtypes = [F64, F32].map(|dtype| self.caller.dtype(dtype));
+        let units = self.caller.input_tensor(&shape, dtypes[0], &|k| 1000.0 * (plain(k) - 1.0), false);
+        let to = self.caller.output_tensor(&shape, dtypes[1]);
+        let done = call!(self.caller, isoc_pet_attenuation(handle, kilovolts, units.tensor, to.tensor));
+        self.caller.done(done, Some(to));
     }
 
     fn bodies(&mut self) -> (*const isoc_pet_body, i64) {
@@ -528,7 +621,8 @@ impl Pet<'_> {
 
     fn simulate(&mut self) {
         let (handle, scan, activity) = (self.handle(), self.scan(), self.activity());
-        let [first, second, times] = self.events(true);
+        let n = self.caller.input.small(16, 40, EVENTS);
+        let [first, second, times] = self.events(n, true);
         let tally = self.tally();
         let done = call!(
             self.caller,

@@ -207,15 +207,14 @@ extern "C" __global__ void __launch_bounds__(256) deposit_crystals(const __grid_
         }
         if (!known) return 0;
         // Twice the same crystal is twice the same place.
-        const double apart = crystal[0] != crystal[1] ? 1 : 0;
+        const float apart = crystal[0] != crystal[1] ? 1 : 0;
         double ends[2][3];
         for (int end = 0; end < 2; end++) {
             const Face &face = p.faces[crystal[end]];
             const float4 c = __ldg(&face.centre), w = __ldg(&face.width), h = __ldg(&face.height);
-            const double u = mul(part(event, 2 * end), apart), v = mul(part(event, 2 * end + 1), apart);
-            ends[end][0] = add(add(c.x, mul(u, w.x)), mul(v, h.x));
-            ends[end][1] = add(add(c.y, mul(u, w.y)), mul(v, h.y));
-            ends[end][2] = add(add(c.z, mul(u, w.z)), mul(v, h.z));
+            const float u = __fmul_rn((float)part(event, 2 * end), apart), v = __fmul_rn((float)part(event, 2 * end + 1), apart);
+            const auto place = [u, v](float c, float w, float h) { return __fadd_rn(__fadd_rn(c, __fmul_rn(u, w)), __fmul_rn(v, h)); };
+            ends[end][0] = place(c.x, w.x, h.x), ends[end][1] = place(c.y, w.y, h.y), ends[end][2] = place(c.z, w.z, h.z);
         }
         return count_event(p, ends[0], ends[1], dt, set);
     });

@@ -17,7 +17,8 @@ use crate::array::{ArrayMut, DType, Layout};
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{reserved, zeros};
 use crate::cpu::level::Level;
-use crate::cpu::simd::{Plain, vectorised};
+use crate::cpu::prefetch::prefetch;
+use crate::cpu::simd::{Plain, widest};
 use crate::error::{Result, fail};
 use rayon::prelude::*;
 
@@ -204,28 +205,43 @@ impl<'a> Regions<'a> {
     /// The counts are writable, and no other task uses those of this region.
     unsafe fn count<'o>(&self, region: usize, offsets: impl Iterator<Item = &'o [u32]>) -> u64 {
         let low = (self.histos.extent().0 as *mut u32).wrapping_add(region << self.shift);
-        let mut full = 0;
-        for offset in offsets.flatten() {
-            let p = low.wrapping_add(*offset as usize);
-            // SAFETY: the offset of an element of this region; the rest by this function's contract.
-            unsafe {
-                match self.histos.dtype {
-                    DType::U32 => {
-                        let more = (*p).saturating_add(1);
-                        full += u64::from(more == *p);
-                        *p = more;
-                    }
-                    _ => {
-                        let p = p.cast::<f32>();
-                        let more = *p + 1.0;
-                        full += u64::from(more == *p);
-                        *p = more;
-                    }
-                }
+        // SAFETY: offsets of elements of this region; the rest by this function's contract.
+        unsafe {
+            match self.histos.dtype {
+                DType::U32 => count_at(low, offsets, |count: u32| count.saturating_add(1)),
+                _ => count_at(low.cast(), offsets, |count: f32| count + 1.0),
             }
         }
-        full
     }
+}
+
+/// Counts at offsets, a chunk's while those of the next are on their way; returns how many are as they were.
+///
+/// # Safety
+/// Elements at these offsets are writable, and nobody else's.
+unsafe fn count_at<'o, T: Copy + PartialEq>(
+    low: *mut T,
+    offsets: impl Iterator<Item = &'o [u32]>,
+    more: impl Fn(T) -> T,
+) -> u64 {
+    let mut full = 0;
+    let mut now: &[u32] = &[];
+    for next in offsets.chain([&[][..]]) {
+        for offset in next {
+            prefetch(low.wrapping_add(*offset as usize));
+        }
+        for offset in now {
+            let p = low.wrapping_add(*offset as usize);
+            // SAFETY: by this function's contract.
+            unsafe {
+                let after = more(*p);
+                full += u64::from(after == *p);
+                *p = after;
+            }
+        }
+        now = next;
+    }
+    full
 }
 
 #[derive(Clone, Copy)]
@@ -260,7 +276,7 @@ impl<S: Source> Task<'_, S> {
                         let places = places.as_mut().map_err(|e| e.clone())?;
                         let from = first + k * CHUNK;
                         let n = CHUNK.min(first + batch - from);
-                        let dropped = vectorised(self.level, Locate { task: self, from, n, places });
+                        let dropped = widest(self.level, Locate { task: self, from, n, places });
                         sort(places, self.regions.shift, offsets, starts);
                         job.advance(part(n));
                         Ok(dropped)

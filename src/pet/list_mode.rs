@@ -6,7 +6,7 @@ use super::events::{self, EventArrays, Events, Source};
 use super::gpu::deposit::{Depositor, List, check_place};
 use super::lattice::Lattice;
 use super::plan::{AnyEngine, Pet};
-use super::scanner::{self, CrystalArrays, CrystalEvents, Scanner};
+use super::scanner::{self, CrystalArrays, CrystalEvents, DetectedMut, Lost, Scanner};
 use crate::array::{Array, ArrayMut};
 use crate::context::LogLevel;
 use crate::error::{Result, fail};
@@ -74,6 +74,19 @@ impl Pet {
         };
         self.tell_of_dropped(seen, &lattice, times.shape()[0], &dropped);
         Ok(dropped)
+    }
+
+    /// Detects events in host memory: see [`scanner::DetectedMut`].
+    pub fn detect(
+        &self,
+        events: &EventArrays,
+        efficiencies: Option<&Array<1>>,
+        seed: u64,
+        to: &DetectedMut,
+    ) -> Result<Lost> {
+        let efficiencies = efficiencies.map(|from| self.read_efficiencies(from)).transpose()?;
+        let given = (efficiencies.as_deref(), seed);
+        scanner::detect(&self.context, self.scanner()?, given, &Events::new(events)?, to)
     }
 
     fn tell_of_dropped(&self, seen: Option<impl Source>, lattice: &Lattice, count: usize, dropped: &Dropped) {

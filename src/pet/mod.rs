@@ -4,8 +4,10 @@
 //! S. Ha, M. Ispiryan, S. Matej, K. Mueller, "GPU-Based spatially variant SR kernel modeling and projections in 3D DIRECT TOF
 //! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009. Millimetres, picoseconds and radians throughout.
 
+mod bits;
 #[cfg(test)]
 mod cases;
+pub mod corrections;
 pub(crate) mod cpu;
 pub mod deposit;
 mod direction;
@@ -13,6 +15,7 @@ mod doubts;
 mod engine;
 pub mod events;
 mod expansion;
+pub mod factors;
 mod gpu;
 mod histos;
 mod input_doubts;

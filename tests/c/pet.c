@@ -157,6 +157,8 @@ static void handles(void) {
     EARLY(isoc_pet_sensitivity(none, NULL, &v));
     EARLY(isoc_pet_reconstruct(none, &h, NULL, NULL, &v));
     EARLY(isoc_pet_deposit(none, &p, &q, &t, &c, NULL));
+    EARLY(isoc_pet_factors(none, NULL, NULL, NULL, &h));
+    EARLY(isoc_pet_detect(none, &p, &q, &t, NULL, 0, &c, &t, NULL));
     EARLY(isoc_pet_simulate(none, &s, NULL, &p, &q, &t, &tally));
     EARLY(isoc_pet_expect(none, &s, NULL, &tally, &h, NULL));
     EARLY(isoc_pet_phantom_image(none, bodies, 2, 0, &v));
@@ -599,46 +601,6 @@ static int32_t stop(void *user, double fraction, const char *stage) {
     return 1;
 }
 
-static void contexts(void) {
-    isoc_context_options c;
-    memset(&c, 0, sizeof c);
-    c.struct_size = sizeof c, c.threads = 2, c.memory_cap = 1000, c.gpu_memory_cap = 1000;
-    isoc_context *small = NULL, *cancelled = NULL;
-    check_ok("context", isoc_context_create(&c, &small));
-    isoc_tensor h = histo_tensor(histos), v = image_tensor(out), i = image_tensor(image), n = count_tensor();
-    isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor();
-    isoc_pet_scan s = usual_scan();
-    isoc_pet_tally tally;
-    memset(&tally, 0, sizeof tally), tally.struct_size = sizeof tally;
-    static const char *const cap[] = { "memory", "cap", NULL };
-    set_up(small);
-    check_status("memory cap: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), ISOC_STATUS_MEMORY_CAP, NULL);
-    check_status("memory cap: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), ISOC_STATUS_MEMORY_CAP, cap);
-    check_status("memory cap: simulate", isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), ISOC_STATUS_MEMORY_CAP, cap);
-    check_status("memory cap: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
-    c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop;
-    check_ok("context", isoc_context_create(&c, &cancelled));
-    set_up(cancelled);
-    const isoc_status gone = ISOC_STATUS_CANCELLED;
-    check_status("cancel: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), gone, NULL);
-    check_status("cancel: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), gone, NULL);
-    check_status("cancel: simulate", isoc_pet_simulate(pet, &s, NULL, &p, &q, &t, &tally), gone, NULL);
-    check_status("cancel: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), gone, NULL);
-    expect("a cancel leaves the image", out[0] == -7.0f && out[VOXELS - 1] == -7.0f);
-    set_up(lenient);
-    histos[0] = NAN, histos[9] = INFINITY;
-    check_ok("NaN replaced", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v));
-    isoc_pet_info info;
-    memset(&info, 0, sizeof info);
-    info.struct_size = sizeof info;
-    check_ok("info", isoc_pet_get_info(pet, &info));
-    expect("NaN counted", info.replaced_values == 2);
-    check_ok("destroy", isoc_pet_destroy(pet));
-    pet = NULL;
-    check_ok("destroy", isoc_context_destroy(small));
-    check_ok("destroy", isoc_context_destroy(cancelled));
-}
-
 enum { CRYSTALS = 12 };
 static double places[CRYSTALS][3], normals[CRYSTALS][3], edges[4];
 // One after the other, so that what overlaps with a later one does not with those before.
@@ -678,6 +640,75 @@ static void has_scanner(void) {
     check_ok("set_scanner", isoc_pet_set_scanner(pet, &detectors, &places_tensor, &normals_tensor));
 }
 
+static const int64_t crystal_list[] = { CRYSTALS }, map_shape[] = { 3, 5, 4 };
+enum { MAP = 3 * 5 * 4 };
+static float efficiencies[CRYSTALS], map[MAP];
+static double hounsfield[MAP];
+static isoc_tensor efficiencies_tensor, map_tensor, hounsfield_tensor;
+static isoc_pet_factor_options wanted;
+static isoc_pet_lost lost;
+
+/* What a scanner's factors, and events that it detects, are made of. */
+static void has_corrections(void) {
+    has_scanner();
+    for (int k = 0; k < CRYSTALS; k++)
+        efficiencies[k] = 0.5f + 0.04f * (float)k;
+    for (int k = 0; k < MAP; k++)
+        map[k] = 0.0096f, hounsfield[k] = 10.0 * k;
+    efficiencies_tensor = tensor(efficiencies, 1, crystal_list, ISOC_DTYPE_FLOAT, 32);
+    map_tensor = tensor(map, 3, map_shape, ISOC_DTYPE_FLOAT, 32);
+    hounsfield_tensor = tensor(hounsfield, 3, map_shape, ISOC_DTYPE_FLOAT, 64);
+    memset(&wanted, 0, sizeof wanted);
+    wanted.struct_size = sizeof wanted, wanted.duration = 60.0, wanted.half_life = 6586.0, wanted.directions = 4;
+    memset(&lost, 0, sizeof lost);
+    lost.struct_size = sizeof lost;
+}
+
+static void contexts(void) {
+    isoc_context_options c;
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c, c.threads = 2, c.memory_cap = 1000, c.gpu_memory_cap = 1000;
+    isoc_context *small = NULL, *cancelled = NULL;
+    check_ok("context", isoc_context_create(&c, &small));
+    isoc_tensor h = histo_tensor(histos), v = image_tensor(out), i = image_tensor(image), n = count_tensor();
+    isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor();
+    isoc_pet_scan s = usual_scan();
+    isoc_pet_tally tally;
+    memset(&tally, 0, sizeof tally), tally.struct_size = sizeof tally;
+    static const char *const cap[] = { "memory", "cap", NULL };
+    set_up(small);
+    check_status("memory cap: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), ISOC_STATUS_MEMORY_CAP, NULL);
+    check_status("memory cap: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), ISOC_STATUS_MEMORY_CAP, cap);
+    check_status("memory cap: simulate", isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), ISOC_STATUS_MEMORY_CAP, cap);
+    has_scanner();
+    check_status("memory cap: factors", isoc_pet_factors(pet, NULL, NULL, NULL, &h), ISOC_STATUS_MEMORY_CAP, NULL);
+    check_status("memory cap: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
+    c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop;
+    check_ok("context", isoc_context_create(&c, &cancelled));
+    set_up(cancelled);
+    const isoc_status gone = ISOC_STATUS_CANCELLED;
+    check_status("cancel: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), gone, NULL);
+    check_status("cancel: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), gone, NULL);
+    check_status("cancel: simulate", isoc_pet_simulate(pet, &s, NULL, &p, &q, &t, &tally), gone, NULL);
+    has_corrections();
+    check_status("cancel: factors", isoc_pet_factors(pet, &wanted, NULL, NULL, &h), gone, NULL);
+    check_status("cancel: detect", isoc_pet_detect(pet, &p, &q, &t, NULL, 0, &named_tensor, &bins_tensor, NULL), gone, NULL);
+    check_status("cancel: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), gone, NULL);
+    expect("a cancel leaves the image", out[0] == -7.0f && out[VOXELS - 1] == -7.0f);
+    set_up(lenient);
+    histos[0] = NAN, histos[9] = INFINITY;
+    check_ok("NaN replaced", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v));
+    isoc_pet_info info;
+    memset(&info, 0, sizeof info);
+    info.struct_size = sizeof info;
+    check_ok("info", isoc_pet_get_info(pet, &info));
+    expect("NaN counted", info.replaced_values == 2);
+    check_ok("destroy", isoc_pet_destroy(pet));
+    pet = NULL;
+    check_ok("destroy", isoc_context_destroy(small));
+    check_ok("destroy", isoc_context_destroy(cancelled));
+}
+
 #define BLOCKS(field, value, status, ...)                                                                                    \
     BAD("blocks." #field, (usual_scanner(), rings.field = value), isoc_pet_block_crystals(&rings, places[0], NULL, CRYSTALS, NULL), \
         status, __VA_ARGS__)
@@ -687,6 +718,16 @@ static void has_scanner(void) {
 #define NAMED(name, change, status, ...)                                                                                     \
     BAD("crystals: " name, (has_scanner(), change),                                                                          \
         isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, &labels_tensor, 0, &c, &dropped), status, __VA_ARGS__)
+
+#define FACTORS(name, change, status, ...)                                                                                    \
+    BAD("factors: " name, (has_corrections(), change), isoc_pet_factors(pet, &wanted, &efficiencies_tensor, &map_tensor, &a), \
+        status, __VA_ARGS__)
+#define ATTENUATION(name, change, status, ...)                                                                                \
+    BAD("attenuation: " name, (has_corrections(), change), isoc_pet_attenuation(pet, number, &hounsfield_tensor, &map_tensor), \
+        status, __VA_ARGS__)
+#define DETECT(name, change, status, ...)                                                                                     \
+    BAD("detect: " name, (has_corrections(), change),                                                                         \
+        isoc_pet_detect(pet, &p, &q, &t, &efficiencies_tensor, 1, &named_tensor, &bins_tensor, &lost), status, __VA_ARGS__)
 
 static void blocks(void) {
     BLOCKS(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
@@ -799,6 +840,136 @@ static void named_events(void) {
     expect("no events are dropped", dropped.events == 0 && dropped.unknown == 0);
 }
 
+static void all_factors(void) {
+    static const int64_t fewer[] = { CRYSTALS - 1 }, none[] = { 3, 0, 4 }, long_map[] = { 1 << 17, 5, 4 }, three[] = { 3, SIDE_Z, SIDE_Y, SIDE_X };
+    FACTORS("as it is", (void)0, OK, NULL);
+    BAD("factors: of nothing but the scanner", has_corrections(), isoc_pet_factors(pet, NULL, NULL, NULL, &a), OK, NULL);
+    BAD("factors: no scanner", (void)0, isoc_pet_factors(pet, NULL, NULL, NULL, &a), NOT_CONFIGURED, "isoc_pet_set_scanner comes first");
+    BAD("factors: of points", (has_corrections(), detectors.crystal_width = detectors.crystal_height = 0.0,
+                               check_ok("points", isoc_pet_set_scanner(pet, &detectors, &places_tensor, NULL))),
+        isoc_pet_factors(pet, NULL, NULL, NULL, &a), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+    BAD("factors: nowhere", has_corrections(), isoc_pet_factors(pet, NULL, NULL, NULL, NULL), NULL_POINTER, "factors is NULL");
+    FACTORS("struct_size", wanted.struct_size = 3, STRUCT_SIZE, "isoc_pet_factor_options.struct_size is 3");
+    FACTORS("directions", wanted.directions = 16385, OUT_OF_RANGE, "options.directions is 16385", "1 to 16384");
+    FACTORS("duration", wanted.duration = -1.0, OUT_OF_RANGE, "options.duration is -1 s", "at least 0");
+    FACTORS("duration of NaN", wanted.duration = NAN, NOT_FINITE_PARAMETER, "options.duration is NaN");
+    FACTORS("decay without duration", wanted.duration = 0.0, OUT_OF_RANGE, "options.half_life is 6586 beside a duration of 0");
+    FACTORS("branching in percent", wanted.branching = 96.7, OUT_OF_RANGE, "options.branching is 96.7", "at most 1");
+    FACTORS("half-life", wanted.half_life = -5.0, OUT_OF_RANGE, "options.half_life is -5 s");
+    FACTORS("delay", wanted.delay = INFINITY, NOT_FINITE_PARAMETER, "options.delay is inf");
+    FACTORS("delay without decay", (wanted.half_life = 0.0, wanted.delay = 60.0), OUT_OF_RANGE, "options.delay is 60 s beside a half_life of 0");
+    FACTORS("an earlier start", wanted.delay = -60.0, OK, NULL);
+    FACTORS("live", wanted.live = -0.5, OUT_OF_RANGE, "options.live is -0.5", "above 0");
+    FACTORS("voxels of the map", wanted.map_voxel_y = -1.0, OUT_OF_RANGE, "options.map_voxel_y is -1 mm");
+    FACTORS("voxels of NaN", wanted.map_voxel_z = NAN, NOT_FINITE_PARAMETER, "options.map_voxel_z is NaN", "in mm");
+    FACTORS("the map's centre", wanted.map_centre_x = INFINITY, NOT_FINITE_PARAMETER, "options.map_centre_x is inf");
+    FACTORS("fewer efficiencies", efficiencies_tensor.shape = fewer, TENSOR_SHAPE, "efficiencies.shape[0] is 11", "must be 12 ((crystals)");
+    FACTORS("whole efficiencies", efficiencies_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "efficiencies.dtype");
+    FACTORS("an efficiency below 0", efficiencies[7] = -0.25f, OUT_OF_RANGE, "efficiencies[7] is -0.25", "at least 0");
+    FACTORS("an efficiency of NaN", efficiencies[3] = NAN, NOT_FINITE_DATA, "efficiencies[3] is NaN");
+    FACTORS("no efficiency", memset(efficiencies, 0, sizeof efficiencies), OUT_OF_RANGE, "efficiencies are 0 everywhere");
+    FACTORS("an efficiency above 1", efficiencies[7] = 1.5f, OK, NULL);
+    FACTORS("a flat map", map_tensor.ndim = 2, TENSOR_NDIM, "attenuation.ndim is 2", "must be 3 (nz, ny, nx)");
+    FACTORS("a map of nothing", map_tensor.shape = none, OUT_OF_RANGE, "attenuation.shape[1] is 0");
+    FACTORS("a map too long", map_tensor.shape = long_map, OUT_OF_RANGE, "attenuation.shape[0] is 131072");
+    FACTORS("a map without shape", map_tensor.shape = NULL, TENSOR_NDIM, "with a shape");
+    FACTORS("a map of counts", map_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "attenuation.dtype");
+    FACTORS("a map below 0", map[25] = -0.5f, OUT_OF_RANGE, "attenuation[1, 1, 1] is -0.5 /mm");
+    FACTORS("Hounsfield units", map[0] = -1000.0f, OUT_OF_RANGE, "attenuation[0, 0, 0] is -1000 /mm", "Hounsfield", "isoc_pet_attenuation");
+    FACTORS("a map of NaN", map[25] = NAN, NOT_FINITE_DATA, "attenuation[1, 1, 1] is NaN");
+    FACTORS("factors: views", a.shape = three, TENSOR_SHAPE, "factors.shape[0] is 3", "must be 4");
+    FACTORS("factors: doubles", a.dtype.bits = 64, TENSOR_DTYPE, "factors.dtype");
+    FACTORS("overlap of the map", a.data = map, OVERLAP, "attenuation", "factors", "share memory");
+    FACTORS("overlap of efficiencies", a.data = efficiencies, OVERLAP, "efficiencies", "factors", "share memory");
+
+    /* Of voxels of 512 mm^3, by crystals so wide that nearly all lines meet some. */
+    static float plain[HISTOS];
+    set_up(ctx);
+    has_corrections();
+    detectors.crystal_width = 210.0, detectors.crystal_height = 100.0;
+    check_ok("a wide scanner", isoc_pet_set_scanner(pet, &detectors, &places_tensor, &normals_tensor));
+    isoc_tensor a = histo_tensor(factors), b = histo_tensor(plain);
+    wanted.half_life = 0.0;
+    check_ok("factors of 60 s", isoc_pet_factors(pet, &wanted, &efficiencies_tensor, &map_tensor, &a));
+    wanted.duration = 0.0;
+    check_ok("factors of decays", isoc_pet_factors(pet, &wanted, &efficiencies_tensor, &map_tensor, &b));
+    double most = 0.0, off = 0.0;
+    int above = 1;
+    for (int k = 0; k < HISTOS; k++) {
+        most = fmax(most, factors[k]), off = fmax(off, fabs(factors[k] - 0.512 * 60.0 * plain[k]));
+        above &= plain[k] >= 0.0f;
+    }
+    expect("some lines are measured", most > 0.0 && above);
+    expect("decays of a Bq/ml in 60 s", off < 1e-5 * most);
+}
+
+static void attenuations(void) {
+    static const int64_t longer[] = { 3, 5, 5 };
+    ATTENUATION("as it is", number = 120.0, OK, NULL);
+    ATTENUATION("in MV", number = 0.12, OUT_OF_RANGE, "kilovolts is 0.12", "80 to 140");
+    ATTENUATION("of NaN", number = NAN, OUT_OF_RANGE, "kilovolts is NaN");
+    ATTENUATION("another shape", (number = 120.0, map_tensor.shape = longer), TENSOR_SHAPE, "attenuation.shape[2] is 5", "must be 4");
+    ATTENUATION("into doubles", (number = 120.0, map_tensor.dtype.bits = 64), TENSOR_DTYPE, "attenuation.dtype");
+    ATTENUATION("of counts", (number = 120.0, hounsfield_tensor.dtype.code = ISOC_DTYPE_UINT), TENSOR_DTYPE, "hounsfield.dtype");
+    ATTENUATION("a flat one", (number = 120.0, hounsfield_tensor.ndim = 2), TENSOR_NDIM, "hounsfield.ndim is 2");
+    ATTENUATION("NaN", (number = 120.0, hounsfield[25] = NAN), NOT_FINITE_DATA, "hounsfield[1, 1, 1] is NaN");
+    BAD("attenuation: of nothing", has_corrections(), isoc_pet_attenuation(pet, 120.0, NULL, &map_tensor), NULL_POINTER, "hounsfield is NULL");
+    BAD("attenuation: nowhere", has_corrections(), isoc_pet_attenuation(pet, 120.0, &hounsfield_tensor, NULL), NULL_POINTER,
+        "attenuation is NULL");
+    has_corrections();
+    map[0] = 0.0f, map[1] = -1000.0f;
+    check_ok("in place", isoc_pet_attenuation(pet, 120.0, &map_tensor, &map_tensor));
+    expect("water and air", fabs(map[0] - 0.0096) < 1e-8 && map[1] == 0.0f);
+}
+
+static void detected_events(void) {
+    static const int64_t three[] = { EVENTS, 3 }, fewer[] = { EVENTS - 1, 2 }, none[] = { 0 };
+    DETECT("as it is", (void)0, OK, NULL);
+    BAD("detect: no scanner", (void)0, isoc_pet_detect(pet, &p, &q, &t, NULL, 0, &named_tensor, &bins_tensor, NULL), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    DETECT("a short struct", lost.struct_size = 8, STRUCT_SIZE, "isoc_pet_lost.struct_size is 8");
+    DETECT("no events", t.shape = none, OUT_OF_RANGE, "time_differences.shape[0] is 0");
+    DETECT("positions of two numbers", p.shape = fewer, TENSOR_SHAPE, "first_positions.shape");
+    DETECT("whole positions", q.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "second_positions.dtype");
+    DETECT("three crystals an event", named_tensor.shape = three, TENSOR_SHAPE, "crystals.shape[1] is 3", "must be 2");
+    DETECT("fewer crystals", named_tensor.shape = fewer, TENSOR_SHAPE, "crystals.shape[0] is 7", "must be 8");
+    DETECT("small crystals", named_tensor.dtype.bits = 16, TENSOR_DTYPE, "crystals.dtype");
+    DETECT("signed times", bins_tensor.dtype.code = 0, TENSOR_DTYPE, "times.dtype");
+    DETECT("bins that the scanner has not",
+           (detectors.time_bins = 0, detectors.time_edges = NULL,
+            check_ok("a scanner without bins", isoc_pet_set_scanner(pet, &detectors, &places_tensor, NULL))),
+           NOT_CONFIGURED, "times are U32", "the scanner has no time bins");
+    DETECT("an efficiency above 1", efficiencies[2] = 1.5f, OUT_OF_RANGE, "efficiencies[2] is 1.5", "0 to 1, a probability");
+    DETECT("an efficiency of NaN", efficiencies[2] = NAN, NOT_FINITE_DATA, "efficiencies[2] is NaN");
+    DETECT("overlap of outputs", named_tensor.data = bins, OVERLAP, "crystals", "times", "share memory");
+    DETECT("overlap of positions", named_tensor.data = first, OVERLAP, "first_positions", "crystals", "share memory");
+    DETECT("overlap of times", bins_tensor.data = times, OVERLAP, "time_differences", "times", "share memory");
+    BAD("detect: no crystals", has_corrections(), isoc_pet_detect(pet, &p, &q, &t, NULL, 0, NULL, &bins_tensor, NULL), NULL_POINTER,
+        "crystals is NULL");
+    BAD("detect: no times", has_corrections(), isoc_pet_detect(pet, &p, &q, &t, NULL, 0, &named_tensor, NULL, NULL), NULL_POINTER,
+        "times is NULL");
+    BAD("detect: uncounted", has_corrections(), isoc_pet_detect(pet, &p, &q, &t, NULL, 0, &named_tensor, &bins_tensor, NULL), OK, NULL);
+
+    /* Along x from crystal 0 to 6; beyond their width; along the axis; in no bin; and in one whose second crystal never detects. */
+    static uint8_t small_bins[EVENTS];
+    set_up(ctx);
+    has_corrections();
+    isoc_tensor p = position_tensor(first[0]), q = position_tensor(second[0]), t = time_tensor();
+    isoc_tensor small_tensor = tensor(small_bins, 1, pair_shape, ISOC_DTYPE_UINT, 8);
+    for (int k = 0; k < EVENTS; k++)
+        first[k][1] = second[k][1] = second[k][2] = 0.0f, times[k] = -100.0, efficiencies[k] = 1.0f;
+    first[1][1] = second[1][1] = 30.0f;
+    first[2][0] = second[2][0] = 0.0f, first[2][2] = 100.0f;
+    times[3] = 151.0;
+    check_ok("detect", isoc_pet_detect(pet, &p, &q, &t, NULL, 0, &named_tensor, &small_tensor, &lost));
+    expect("missed", lost.missed == 2 && lost.outside_window == 1 && lost.undetected == 0 && lost.events == 3);
+    expect("lost ones have none", named[1][0] == UINT32_MAX && named[2][1] == UINT32_MAX && named[3][0] == UINT32_MAX && small_bins[3] == 0);
+    expect("the others have theirs", named[0][0] == 0 && named[0][1] == 6 && small_bins[7] == 0);
+    efficiencies[6] = 0.0f;
+    check_ok("a dead crystal", isoc_pet_detect(pet, &p, &q, &t, &efficiencies_tensor, 0, &named_tensor, &small_tensor, &lost));
+    expect("undetected", lost.undetected == EVENTS - 2 && lost.missed == 2 && lost.outside_window == 0);
+}
+
 int main(void) {
     start();
     isoc_context_options c;
@@ -818,6 +989,9 @@ int main(void) {
     blocks();
     scanners();
     named_events();
+    all_factors();
+    attenuations();
+    detected_events();
     empty_list();
     simulations();
     merits();

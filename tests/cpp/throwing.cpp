@@ -867,6 +867,34 @@ void pet(const iso::context &context) {
     plan.expect(setup, nullptr, tally, nullptr, { additive, { azimuths, depth, side, side } });
     expect("pet: contrast recovery is a number", std::isfinite(plan.contrast_recovery(i, { 0.0, 0.0, 0.0 }, 4.0)));
 
+    iso::pet::blocks rings;
+    rings.blocks = 40, rings.across = 8, rings.along = 10, rings.diameter = 800, rings.pitch_across = 7.5, rings.pitch_along = 20;
+    const int64_t crystals = iso::pet::block_crystals(rings, {});
+    std::vector<double> places(static_cast<std::size_t>(3 * crystals)), normals(places.size());
+    iso::pet::block_crystals(rings, places, normals);
+    iso::pet::scanner detectors;
+    detectors.crystal_width = 7.5, detectors.crystal_height = 20, detectors.time_edges = { -100, 0, 100 };
+    plan.set_scanner(detectors, { places, { crystals, 3 } }, { normals, { crystals, 3 } });
+    std::vector<uint32_t> named(2 * events);
+    std::vector<uint8_t> when(events);
+    const iso::pet::lost lost = plan.detect({ p1, { events, 3 } }, { p2, { events, 3 } }, times, nullptr, 7, { named, { events, 2 } }, when);
+    const auto gone = std::count(named.begin(), named.end(), UINT32_MAX);
+    expect("pet: lost events have no crystals", gone == 2 * static_cast<int64_t>(lost.events) && lost.events < events && lost.undetected == 0);
+    std::vector<float> hounsfield(voxels, -1000.0f), doubled(factors.size());
+    hounsfield[centre] = 0;
+    const iso::tensor water(hounsfield, { depth, side, side });
+    plan.attenuation(120, water, water);
+    expect_near("pet: attenuation of water", double{ hounsfield[centre] }, 0.0096, 1e-8);
+    expect_near("pet: attenuation of air", double{ hounsfield[0] }, 0, 0);
+    iso::pet::factor_options wanted;
+    plan.factors(wanted, nullptr, water, { factors, { azimuths, depth, side, side } });
+    wanted.duration = 2e3 / 64; // of voxels of 64 mm^3: two decays for a Bq/ml
+    plan.factors(wanted, std::vector<float>(static_cast<std::size_t>(crystals), 1.0f), water, { doubled, { azimuths, depth, side, side } });
+    expect_near("pet: factors of activity", double{ doubled[centre] } / double{ factors[centre] }, 2, 1e-5);
+    wanted.live = 7;
+    expect_error("pet: more than all of the time", ISOC_STATUS_OUT_OF_RANGE, "options.live is 7",
+                 [&] { plan.factors(wanted, nullptr, nullptr, { factors, { azimuths, depth, side, side } }); });
+
     const iso::pet::table_sizes sizes = plan.get_table_sizes(0);
     std::vector<uint32_t> map(side * side);
     std::vector<int32_t> offsets(static_cast<std::size_t>(3 * sizes.offsets));

@@ -214,6 +214,9 @@ function missing_and_extra_arguments()
         'PET.deposit', {'first_positions'}, 4
         'PET.setScanner', {'positions'}, Inf
         'PET.depositCrystals', {'crystals'}, 5
+        'PET.detect', {'first_positions'}, Inf
+        'PET.attenuation', {'hounsfield'}, 2
+        'PET.factors', {}, Inf
         'PET.phantomImage', {'bodies'}, 2
         'PET.simulate', {'scan'}, 3
         'PET.expect', {'scan'}, 3
@@ -419,6 +422,25 @@ function values_and_order_of_calls()
     says('PET.setOptions', 'FirstIteration is -1; it must be 0 to', @() pet.setOptions('FirstIteration', -1));
     says('PET.simulate', 'Bodies has 0 values', @() pet.simulate(struct('Seed', 1), 10));
     says('PET.simulate', 'Bodies(1).HalfX is 0', @() pet.simulate(struct('Bodies', struct('Activity', 1)), 10));
+    says('PET.factors', 'setScanner comes first', @() pet.factors(ones(1, 3)));
+    pet.setScanner([400 -400; 0 0; 0 0], [-1 1; 0 0; 0 0]);
+    says('PET.detect', 'CrystalWidth and CrystalHeight must be above 0', @() pet.detect([300; 0; 0], [-300; 0; 0], 0));
+    pet.setScanner([400 -400; 0 0; 0 0], [-1 1; 0 0; 0 0], 'CrystalWidth', 200, 'CrystalHeight', 50);
+    says('PET.detect', 'efficiencies(2) is 1.5; it must be 0 to 1', @() pet.detect([300; 0; 0], [-300; 0; 0], 0, [1 1.5]));
+    says('PET.detect', 'there is no ''Sed'' in the options; it has Seed, Bins', @() pet.detect([300; 0; 0], [-300; 0; 0], 0, 'Sed', 1));
+    says('PET.factors', 'efficiencies(2) is -1; it must be at least 0', @() pet.factors([1 -1]));
+    says('PET.factors', {'attenuation(1, 1, 1) is -1000 /mm', 'Hounsfield units, which attenuation converts'}, @() pet.factors([], -1000 * ones(4, 3, 2)));
+    says('PET.factors', 'HalfLife is 6586 beside a duration of 0', @() pet.factors('HalfLife', 6586));
+    says('PET.factors', 'Delay is 60 s beside a HalfLife of 0', @() pet.factors('Duration', 600, 'Delay', 60));
+    says('PET.factors', 'Branching must not be 0', @() pet.factors('Duration', 600, 'Branching', 0));
+    says('PET.factors', 'Branching is 96.7; it must be above 0 and at most 1', @() pet.factors('Duration', 600, 'Branching', 96.7));
+    says('PET.factors', 'Directions is 20000; it must be 1 to 16384', @() pet.factors('Directions', 20000));
+    says('PET.factors', 'MapVoxel(1) is -1 mm', @() pet.factors([], ones(4, 3, 2) / 100, 'MapVoxel', -1));
+    says('PET.factors', 'MapVoxel must be one number or three numbers, [x y z]', @() pet.factors('MapVoxel', [1 2]));
+    says('PET.factors', 'MapCentre must be three numbers', @() pet.factors('MapCentre', 1));
+    says('PET.attenuation', 'kilovolts is 0.12; it must be 80 to 140', @() pet.attenuation(ones(4, 3, 2), 0.12));
+    says('PET.attenuation', 'kilovolts is missing', @() pet.attenuation(ones(4, 3, 2)));
+    says('PET.attenuation', 'write single(hounsfield)', @() pet.attenuation(int16(ones(4, 3, 2)), 120));
     says('PET.setTables', 'offsets(:, 2)', @() pet.setTables(1, ones(12, 10), zeros(3, 2), ones(2, 1, 'single')));
     pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
     pet.setOptions('Order', 'given');

@@ -1,5 +1,5 @@
 % Names are the C header's: words of enumerations as they are there, in lower case; options and fields its fields in CamelCase, nx, ny and
-% nz together as Size, voxel_x, voxel_y and voxel_z as Voxel. Each has one spelling, an error lists them all, and the help shows them.
+% nz together as Size, voxel_x, voxel_y and voxel_z as Voxel, and so on. Each has one spelling, an error lists them all, and the help shows them.
 function test_names()
     [enums, structs, chosen] = header();
     words(enums, chosen);
@@ -73,6 +73,7 @@ function options(structs, enums, chosen)
     pet = isocenter.PET();
     body = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).phantomImage(varargin{:});
     scan = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).simulate(varargin{:}, 4);
+    factors = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).factors(varargin{:});
     ellipse = @(varargin) isocenter.CT('Angles', 0, 'Bins', 4).phantomVolume(varargin{:});
     ellipsoid = @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel').phantomImage(varargin{:});
     % The struct, who takes it, whose help has it, fields that come from elsewhere, and options that are no field.
@@ -97,6 +98,7 @@ function options(structs, enums, chosen)
         'isoc_pet_options', @(varargin) pet.setOptions(varargin{:}), 'PET.setOptions', {'WarmStart'}, {}
         'isoc_pet_blocks', @(varargin) isocenter.PET.blockCrystals(varargin{:}), 'PET.blockCrystals', {}, {}
         'isoc_pet_scanner', @(varargin) pet.setScanner([400 -400; 0 0; 0 0], varargin{:}), 'PET.setScanner', {'TimeBins'}, {}
+        'isoc_pet_factor_options', factors, 'PET.factors', {}, {}
         'isoc_pet_body', body, 'PET.phantomImage', {}, {}
         'isoc_pet_scan', scan, 'PET.simulate', {}, {}
         'isoc_ct_ellipse', ellipse, 'CT.sheppLogan', {}, {}
@@ -140,6 +142,8 @@ function results(structs)
     pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
     [first, second, times, tally] = pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1)), 100);
     [measured, dropped] = pet.deposit(first, second, times);
+    pet.setScanner([400 -400; 0 0; 0 0], 'CrystalWidth', 4, 'CrystalHeight', 4);
+    [~, ~, lost] = pet.detect(first, second, times);
     pet.setOptions('Iterations', 1);
     pet.reconstruct(measured);
     ct.reconstruct(zeros(8, 2, 'single'));
@@ -147,7 +151,7 @@ function results(structs)
     iterating.setOptions('Algorithm', 'sirt');
     iterating.reconstruct(zeros(8, 2, 'single'));
     for pair = {'isoc_ct_iteration', iterating.history(); 'isoc_ct_info', ct.info(); 'isoc_ct_output_info', ct.output(); 'isoc_mri_info', mri.info(); 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
-                'isoc_pet_dropped', dropped; 'isoc_pet_iteration', pet.history()}.'
+                'isoc_pet_dropped', dropped; 'isoc_pet_lost', lost; 'isoc_pet_iteration', pet.history()}.'
         list = structs.(pair{1});
         list = list(~ismember(list, {'struct_size', 'reserved'}));
         check_true([pair{1} ' is told as the header has it'], isequal(fieldnames(pair{2}).', cellfun(@camel, list, 'UniformOutput', false)));
@@ -156,7 +160,7 @@ end
 
 % A struct's fields as options: less what only C needs, and lengths of lists.
 function list = fields(list)
-    list = regexprep(list, {'^n[xyz]$', '^voxel_[xyz]$'}, {'size', 'voxel'});
+    list = regexprep(list, {'^n[xyz]$', '^(voxel|map_voxel|map_centre)_[xyz]$'}, {'size', '$1'});
     list = list(~ismember(list, {'struct_size', 'reserved', 'progress_user', 'log_user'}));
     list = unique(cellfun(@camel, list(cellfun(@isempty, regexp(list, '_count$'))), 'UniformOutput', false));
 end

@@ -18,6 +18,8 @@ classdef PET < handle
 %   setOrder, views  order of views, their directions
 %   deposit          events -> histo-images
 %   setScanner, depositCrystals, blockCrystals   the same of events that name crystals
+%   detect           events with positions -> events that name crystals
+%   attenuation, factors   CT -> attenuation, and what reconstruct needs of a scanner and of it
 %   forward, adjoint image -> histo-images and back, exact transposes of each other
 %   sensitivity      the image that the views see
 %   reconstruct, history   histo-images -> image (RAMLA, OSEM, MLEM), and how it went
@@ -157,7 +159,8 @@ classdef PET < handle
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE)
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE, INITIAL)   begins with an image, instead of a uniform one
             %   FACTORS: the part that is measured in each voxel of each view, exp(-integral of attenuation) x efficiency, not its
-            %   inverse; or those of expect. ADDITIVE: scatter + randoms, in counts. [] leaves one out: FACTORS of 1, ADDITIVE of 0.
+            %   inverse; those of the methods factors or expect. ADDITIVE: scatter + randoms, in counts. [] leaves one out: FACTORS of 1,
+            %   ADDITIVE of 0.
             image = isocenter_mex('pet.reconstruct', self.id, varargin{:});
         end
 
@@ -180,7 +183,7 @@ classdef PET < handle
         end
 
         function setScanner(self, varargin)
-            % SETSCANNER  Crystals and time bins, which events of depositCrystals name. It holds whatever the geometry.
+            % SETSCANNER  Crystals and time bins, which events of depositCrystals name, and factors and detect are of. It holds whatever the geometry.
             %   pet.setScanner(POSITIONS, NORMALS, NAME, VALUE, ...) or pet.setScanner(POSITIONS, NAME, VALUE, ...)
             %   POSITIONS: 3 x crystals, in mm, single or double: where photons are detected on average. NORMALS: the same of directions
             %   that faces look in, of any length; [] or left out: to the z axis. blockCrystals makes both.
@@ -206,6 +209,49 @@ classdef PET < handle
             %   CRYSTALS, LABELS and time bins are of any numeric class, and copied once, as uint32 from 0.
             %   DROPPED: see deposit; Unknown are events of crystals, bins or labels that there are not.
             [histo_images, dropped] = isocenter_mex('pet.deposit_crystals', self.id, varargin{:});
+        end
+
+        function [crystals, times, lost] = detect(self, varargin)
+            % DETECT  What the scanner makes of events with positions, as simulate returns them: events for depositCrystals.
+            %   [CRYSTALS, TIMES, LOST] = pet.detect(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, EFFICIENCIES, NAME, VALUE, ...)
+            %   The first three are those of deposit, of one event at least. EFFICIENCIES: one a crystal, single or double, 0 to 1: the
+            %   probability that it detects; [] or left out: 1. setScanner comes first, with a width and a height of crystals.
+            %   CRYSTALS: uint32, 2 x events, of the crystals that the events' lines meet, from 1, and 0 for an event that is lost.
+            %   TIMES: 1 x events, uint32, time bins from 1, and 0 for an event that is lost; or single, t2 - t1 in ps between the crystals.
+            %   LOST counts events that are lost. Its Events is the sum of Missed (the line meets no crystal at one end), Undetected (by
+            %   EFFICIENCIES) and OutsideWindow (in no time bin).
+            %
+            %   Seed    of the random numbers of EFFICIENCIES (0)
+            %   Bins    false for TIMES in ps where the scanner has time bins (true)
+            self.id = isocenter.internal.plan('pet', self.id);
+            [crystals, times, lost] = isocenter_mex('pet.detect', self.id, varargin{:});
+        end
+
+        function map = attenuation(self, varargin)
+            % ATTENUATION  Attenuation at 511 keV, 1/mm, of a CT in Hounsfield units, as factors takes it.
+            %   MAP = pet.attenuation(HOUNSFIELD, KILOVOLTS)
+            %   HOUNSFIELD: nx x ny x nz of any size, single or double; MAP: the same, single. KILOVOLTS: the tube's peak voltage, 80 to 140.
+            self.id = isocenter.internal.plan('pet', self.id);
+            map = isocenter_mex('pet.attenuation', self.id, varargin{:});
+        end
+
+        function made = factors(self, varargin)
+            % FACTORS  What reconstruct needs of the scanner: the part of the decays in each voxel that is measured in each view.
+            %   FACTORS = pet.factors(EFFICIENCIES, ATTENUATION, NAME, VALUE, ...)   or pet.factors(NAME, VALUE, ...), ...
+            %   EFFICIENCIES: one a crystal, single or double, at least 0: the part of the photons at its face that it detects; [] or left out: 1.
+            %   ATTENUATION: nx x ny x nz of any size, single or double, 1/mm at 511 keV; [] or left out: none.
+            %   setScanner comes first, with a width and a height of crystals.
+            %
+            %   Directions   of each view, about, whose lines a factor is the mean of (32): twice as many halve the square of its noise
+            %   Duration     of the measurement, s: the image is in Bq/ml. Without it, in decays a voxel that send pairs of photons, and
+            %                the next four have no place
+            %   Branching    part of the decays that send pairs of photons (1), of 18F 0.967
+            %   HalfLife     s, of 18F 6586; without it there is no decay
+            %   Delay        from the time that the image's activity is told at to the start of the measurement, s (0)
+            %   Live         part of the duration in which the scanner was ready (1)
+            %   MapVoxel     size of the map's voxels, mm, one number or [x y z]; that of the lattice if left out
+            %   MapCentre    [x y z] of the map's centre, mm from that of the lattice ([0 0 0])
+            made = isocenter_mex('pet.factors', self.id, varargin{:});
         end
 
         function image = phantomImage(self, varargin)

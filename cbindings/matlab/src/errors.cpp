@@ -65,11 +65,11 @@ static std::string element(const std::smatch &found) {
 }
 
 static std::string option(const std::string &field) {
-    static const char *const sizes[] = { "nx", "ny", "nz" }, *const voxels[] = { "voxel_x", "voxel_y", "voxel_z" };
-    for (int k = 0; k < 3; k++) {
-        if (field == sizes[k]) return "Size(" + std::to_string(k + 1) + ")";
-        if (field == voxels[k]) return "Voxel(" + std::to_string(k + 1) + ")";
-    }
+    static const std::regex sides("n([xyz])"), axes("(voxel|map_voxel|map_centre)_([xyz])");
+    const auto number = [](const std::string &axis) { return "(" + std::to_string(axis[0] - 'x' + 1) + ")"; };
+    std::smatch found;
+    if (std::regex_match(field, found, sides)) return "Size" + number(found.str(1));
+    if (std::regex_match(field, found, axes)) return camel(found.str(1), true) + number(found.str(2));
     return camel(field, true);
 }
 
@@ -108,7 +108,7 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\b((distortion|geometry|options|output|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
         return (m.str(3) == "body" ? "Bodies" : camel(m.str(3), true)) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
     });
-    text = replaced(text, R"(\b(distortion|geometry|iterative|options|outliers|output|phase|response|scan)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
+    text = replaced(text, R"(\b(blocks|distortion|geometry|iterative|options|outliers|output|phase|response|scan|scanner)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
         return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
     });

@@ -112,6 +112,8 @@ struct mri_sizes {
 };
 struct pet_sizes {
     int64_t nx, ny, nz, views;
+    int64_t crystals; // of the scanner
+    bool has_bins; // of time
     isoc_pet_options options;
 };
 struct plan {

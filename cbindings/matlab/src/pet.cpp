@@ -110,6 +110,43 @@ static const record scanner_record{ "scanner", sizeof(pet_scanner), {
 } };
 #undef AT
 
+struct pet_factors {
+    isoc_pet_factor_options o;
+    const mxArray *voxel, *centre;
+};
+#define AT(member) offsetof(pet_factors, member)
+static const record factors_record{ "options", sizeof(pet_factors), {
+    { "Directions", field::count32, AT(o.directions), 0, nullptr, nullptr, true },
+    { "Duration", field::real, AT(o.duration) },
+    { "Branching", field::real, AT(o.branching), 0, nullptr, nullptr, true },
+    { "HalfLife", field::real, AT(o.half_life) },
+    { "Delay", field::real, AT(o.delay) },
+    { "Live", field::real, AT(o.live), 0, nullptr, nullptr, true },
+    { "MapVoxel", field::any, AT(voxel) },
+    { "MapCentre", field::any, AT(centre) },
+} };
+#undef AT
+
+struct pet_detection {
+    uint64_t seed;
+    uint32_t bins;
+};
+#define AT(member) offsetof(pet_detection, member)
+static const record detection_record{ "options", sizeof(pet_detection), {
+    { "Seed", field::count64, AT(seed) },
+    { "Bins", field::logical, AT(bins) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_lost, member)
+static const record lost_record{ "lost", sizeof(isoc_pet_lost), {
+    { "Events", field::count64, AT(events) },
+    { "Missed", field::count64, AT(missed) },
+    { "Undetected", field::count64, AT(undetected) },
+    { "OutsideWindow", field::count64, AT(outside_window) },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_pet_body, member)
 static const record body_record{ "bodies", sizeof(isoc_pet_body), {
     { "Shape", field::word, AT(shape), 0, shapes },
@@ -447,11 +484,17 @@ static void block_crystals(call &c) {
     c.result(1, normals);
 }
 
+// Where names and values begin, before which arrays from `least` on may be left out.
+static int settings_at(const call &c, int least, int most) {
+    for (int k = least; k < most && k < c.count; k++)
+        if (is_text(c.arguments[k]) || mxIsStruct(c.arguments[k])) return k;
+    return most;
+}
+
 static void set_scanner(call &c) {
     const mxArray *where = c.argument(0, "positions");
-    // NORMALS may be left out before names and values.
-    const int settings = c.count > 1 && (is_text(c.arguments[1]) || mxIsStruct(c.arguments[1])) ? 1 : 2;
-    const mxArray *directions = settings == 2 ? c.optional(1) : nullptr;
+    const int settings = settings_at(c, 1, 2);
+    const mxArray *directions = settings > 1 ? c.optional(1) : nullptr;
     pet_scanner s{};
     s.s = sized<isoc_pet_scanner>();
     settings_read(scanner_record, c, settings, "invalidGeometry", &s);
@@ -464,6 +507,89 @@ static void set_scanner(call &c) {
     const array places(where, "positions", real, size);
     const optional_array normals(directions, "normals", real, size);
     check(isoc_pet_set_scanner(c.plan->pet(), &s.s, places.tensor(), normals.tensor()), "invalidGeometry");
+    c.plan->pet_size.crystals = size.size[1], c.plan->pet_size.has_bins = s.s.time_bins > 0;
+}
+
+static optional_array efficiencies_of(const call &c, const mxArray *value) {
+    // Without a scanner any number will do: the library says what is missing.
+    const int64_t known = c.plan->pet_size.crystals;
+    return { value, "efficiencies", real, { { value && !known ? static_cast<int64_t>(mxGetNumberOfElements(value)) : known }, "one a crystal" } };
+}
+
+// The sizes of a map, which may be any.
+static shape map_of(const mxArray *value, const char *name) {
+    std::vector<int64_t> size = size_of(value);
+    if (size.size() > 3) fail("arrayShape", "%s is %s; it must be nx x ny x nz", name, times(size).c_str());
+    size.resize(3, 1);
+    return { size, "nx x ny x nz" };
+}
+
+static void attenuation(call &c) {
+    c.takes({ "hounsfield", "kilovolts" });
+    const mxArray *units = c.argument(0, "hounsfield");
+    const double kilovolts = real_of(c.argument(1, "kilovolts"), "kilovolts");
+    const shape size = map_of(units, "hounsfield");
+    const array in(units, "hounsfield", real, size);
+    array out(is_single, size);
+    check(isoc_pet_attenuation(c.plan->pet(), kilovolts, in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static std::vector<double> along_axes(const mxArray *value, const char *name, bool may_be_one) {
+    std::vector<double> three = with_kind("invalidOptions", [&] { return reals_of(value, name); });
+    if (may_be_one && three.size() == 1) three.resize(3, three[0]);
+    if (three.size() != 3) fail("invalidOptions", "%s must be %sthree numbers, [x y z], in mm", name, may_be_one ? "one number or " : "");
+    return three;
+}
+
+static void factors(call &c) {
+    const int settings = settings_at(c, 0, 2);
+    const mxArray *detected = settings > 0 ? c.optional(0) : nullptr, *map = settings > 1 ? c.optional(1) : nullptr;
+    pet_factors f{};
+    f.o = sized<isoc_pet_factor_options>();
+    settings_read(factors_record, c, settings, "invalidOptions", &f);
+    if (f.voxel) {
+        const std::vector<double> v = along_axes(f.voxel, "MapVoxel", true);
+        f.o.map_voxel_x = v[0], f.o.map_voxel_y = v[1], f.o.map_voxel_z = v[2];
+    }
+    if (f.centre) {
+        const std::vector<double> v = along_axes(f.centre, "MapCentre", false);
+        f.o.map_centre_x = v[0], f.o.map_centre_y = v[1], f.o.map_centre_z = v[2];
+    }
+    const optional_array efficiencies = efficiencies_of(c, detected);
+    const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
+    array out(is_single, histo_images(c));
+    check(isoc_pet_factors(c.plan->pet(), &f.o, efficiencies.tensor(), attenuation.tensor(), out.tensor()), "invalidOptions");
+    c.result(0, out.finish());
+}
+
+static void detect(call &c) {
+    const mxArray *first_positions = c.argument(0, "first_positions"), *second_positions = c.argument(1, "second_positions");
+    const mxArray *differences = c.argument(2, "time_differences");
+    const int settings = settings_at(c, 3, 4);
+    const mxArray *detected = settings > 3 ? c.optional(3) : nullptr;
+    pet_detection d{};
+    d.bins = 1;
+    settings_read(detection_record, c, settings, "invalidOptions", &d);
+    const int64_t events = events_of(first_positions, second_positions, differences);
+    const array first(list_of(first_positions, 3, events), "first_positions", real, positions(events));
+    const array second(list_of(second_positions, 3, events), "second_positions", real, positions(events));
+    const array difference(list_of(differences, 1, events), "time_differences", real, one_an_event(events));
+    const optional_array efficiencies = efficiencies_of(c, detected);
+    const bool binned = d.bins && c.plan->pet_size.has_bins;
+    array crystals(is_uint32, { { 2, events }, "" }), when(binned ? is_uint32 : is_single, { { 1, events }, "" });
+    isoc_tensor times = *when.tensor(); // (events, 1) of MATLAB's row
+    times.ndim = 1;
+    auto lost = sized<isoc_pet_lost>();
+    check(isoc_pet_detect(c.plan->pet(), first.tensor(), second.tensor(), difference.tensor(), efficiencies.tensor(), d.seed, crystals.tensor(), &times,
+                          &lost));
+    // From 1; those of lost events, the largest number, become 0.
+    auto *pairs = static_cast<uint32_t *>(crystals.tensor()->data), *bins = static_cast<uint32_t *>(times.data);
+    for (int64_t k = 0; k < 2 * events; k++) pairs[k]++;
+    for (int64_t k = 0; binned && k < events; k++) bins[k] += pairs[2 * k] != 0;
+    c.result(0, crystals.finish());
+    c.result(1, when.finish());
+    c.result(2, settings_write(lost_record, &lost));
 }
 
 // Numbers from 1 of any class as the library's from 0; those that are none of them as the largest, which is none of the library's.
@@ -632,6 +758,9 @@ const std::vector<command> pet_commands{
     { "block_crystals", block_crystals, needs::nothing },
     { "set_scanner", set_scanner, needs::plan },
     { "deposit_crystals", deposit_crystals },
+    { "detect", detect, needs::plan },
+    { "factors", factors },
+    { "attenuation", attenuation, needs::plan },
     { "phantom_image", phantom_image },
     { "simulate", simulate },
     { "expect", expect },

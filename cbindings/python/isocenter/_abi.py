@@ -891,6 +891,18 @@ class isoc_pet_iteration(c.Structure):
     _fields_ = [("log_likelihood", c.c_double), ("skipped_voxels", c.c_uint64)]
 
 
+class isoc_pet_lost(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("events", c.c_uint64), ("missed", c.c_uint64),
+                ("undetected", c.c_uint64), ("outside_window", c.c_uint64)]
+
+
+class isoc_pet_factor_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("directions", c.c_uint32), ("duration", c.c_double),
+                ("branching", c.c_double), ("half_life", c.c_double), ("delay", c.c_double), ("live", c.c_double),
+                ("map_voxel_x", c.c_double), ("map_voxel_y", c.c_double), ("map_voxel_z", c.c_double),
+                ("map_centre_x", c.c_double), ("map_centre_y", c.c_double), ("map_centre_z", c.c_double)]
+
+
 class isoc_pet_body(c.Structure):
     _fields_ = [("shape", c.c_uint32), ("reserved", c.c_uint32), ("x", c.c_double), ("y", c.c_double),
                 ("z", c.c_double), ("half_x", c.c_double), ("half_y", c.c_double), ("half_z", c.c_double),
@@ -1045,6 +1057,12 @@ FUNCTIONS = {
     "isoc_pet_history": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_iteration), c.c_int64, c.c_void_p]),
     "isoc_pet_deposit": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
                                      c.POINTER(isoc_tensor), c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_detect": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                    c.POINTER(isoc_tensor), c.c_uint64, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                    c.POINTER(isoc_pet_lost)]),
+    "isoc_pet_factors": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_factor_options), c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_attenuation": (c.c_int32, [c.c_void_p, c.c_double, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_pet_phantom_image": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_body), c.c_int64, c.c_uint32,
                                            c.POINTER(isoc_tensor)]),
     "isoc_pet_simulate": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scan), c.POINTER(isoc_tensor),

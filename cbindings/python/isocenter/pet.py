@@ -7,7 +7,7 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
-from ._tensor import dtype_name
+from ._tensor import dtype_name, tensor
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, TensorShapeError, wrong
 
@@ -19,6 +19,7 @@ TableSizes = record("TableSizes", __name__, _abi.isoc_pet_table_sizes,
 Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
                  "Events that are in no histo-image, by cause; `events` is their sum.",
                  ": deposit adds the events to the histo_images that it is given, and returns what it dropped: pass histo_images")
+Lost = record("Lost", __name__, _abi.isoc_pet_lost, "Events that `PET.detect` did not detect, by cause; `events` is their sum.")
 Tally = record("Tally", __name__, _abi.isoc_pet_tally,
                "How many events of each kind a simulated scan measured, and of how many draws.")
 
@@ -119,7 +120,7 @@ class PET(Plan):
     def __init__(self, context=None, *, nx=None, ny=None, nz=None, voxel_x=None, max_tilt=None, voxel_y=0.0, voxel_z=0.0,
                  azimuths=0, tilts=0, views=None):
         given = locals()
-        self._lattice, self._warm, self._count = None, False, 0
+        self._lattice, self._warm, self._count, self._has_bins = None, False, 0, False
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
         self._begin(given)
 
@@ -385,8 +386,7 @@ class PET(Plan):
 
         Notes
         -----
-        How to make `factors` of a scanner of your own, in twenty lines: the page python.md, "Factors of your scanner", in docs
-        of the repository and in share/doc/isocenter/pages of an installed folder.
+        `factors` makes those of a scanner of crystals and a map of attenuation, for an image in Bq/ml or in decays a voxel.
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
@@ -428,7 +428,8 @@ class PET(Plan):
         return Dropped._of(dropped)
 
     def set_scanner(self, positions, normals=None, *, crystal_width=0.0, crystal_height=0.0, time_edges=None):
-        """Sets the scanner whose crystals and time bins events of `deposit_crystals` name; copied. It holds whatever the geometry.
+        """Sets the scanner whose crystals and time bins events of `deposit_crystals` name, and that `factors` and `detect` are of; copied. It
+        holds whatever the geometry.
 
         Parameters
         ----------
@@ -455,6 +456,7 @@ class PET(Plan):
         scanner = struct(_abi.isoc_pet_scanner, time_bins=None if edges is None else edges.size - 1, crystal_width=crystal_width,
                          crystal_height=crystal_height, time_edges=address(edges))
         self._run(lib.isoc_pet_set_scanner, ctypes.byref(scanner), self._in(positions, "positions"), self._in(normals, "normals"))
+        self._has_bins = edges is not None
 
     def deposit_crystals(self, crystals, times, labels=None, histo_images=None, *, first_event=0):
         """Adds list-mode events that name crystals to histo-images, as `deposit` does. `set_scanner` has to come first.
@@ -497,6 +499,125 @@ class PET(Plan):
         self._run(lib.isoc_pet_deposit_crystals, self._in(crystals, "crystals"), self._in(times, "times"), self._in(labels, "labels"),
                   integer(first_event, "first_event", ctypes.c_uint64), self._out(histo_images, "histo_images"), ctypes.byref(dropped))
         return Dropped._of(dropped)
+
+    def detect(self, first_positions, second_positions, time_differences, efficiencies=None, *, seed=0, bins=True):
+        """What the plan's scanner makes of events that have positions, as those of `simulate` do: a list for `deposit_crystals`. They get the
+        crystals that their lines meet, each of which detects with the probability of its efficiency, and stay at their places on the lines.
+        `set_scanner` has to come first, with a width and a height of crystals.
+
+        Parameters
+        ----------
+        first_positions, second_positions, time_differences : array
+            As `deposit` takes them, in host memory, one event at least.
+        efficiencies : array, optional
+            float32 or float64 (crystals,), 0 to 1, in host memory; None: 1 everywhere.
+        seed : int
+            Of the efficiencies' random numbers: the same events for the same seed.
+        bins : bool
+            Times are time bins where the scanner has them; False: t2 - t1 in ps in any case.
+
+        Returns
+        -------
+        crystals : array
+            uint32 (events, 2); 2**32 - 1 both for an event that is lost, which `deposit_crystals` drops as `unknown`.
+        times : array
+            (events,): time bins, uint16, or t2 - t1 in ps between the crystals, float32; 0 for an event that is lost.
+        lost : Lost
+            How many events are lost, by cause.
+
+        Raises
+        ------
+        NotConfiguredError
+            There is no scanner, or its crystals have no size.
+        OutOfRangeError
+            An efficiency is no probability.
+        """
+        _check_lengths(first_positions, second_positions, time_differences)
+        differences = tensor(time_differences, "time_differences", self._stream)
+        events = differences.shape[:1]
+        crystals = numpy.zeros((*events, 2), "uint32")
+        times = numpy.zeros(events, "uint16" if bins and self._has_bins else "float32")  # of 65536 bins at most
+        lost = struct(_abi.isoc_pet_lost)
+        self._run(lib.isoc_pet_detect, self._in(first_positions, "first_positions"), self._in(second_positions, "second_positions"),
+                  differences, self._in(efficiencies, "efficiencies"), integer(seed, "seed", ctypes.c_uint64),
+                  self._out(crystals, "crystals"), self._out(times, "times"), ctypes.byref(lost))
+        return crystals, times, Lost._of(lost)
+
+    def attenuation(self, hounsfield, kilovolts, out=None):
+        """The attenuation at 511 keV of a CT, as `factors` takes it, by the two lines, of tissue and of bone, of Carney, Townsend, Rappoport and
+        Bendriem, Med. Phys. 33(4), 2006, table I.
+
+        Parameters
+        ----------
+        hounsfield : array
+            float32 or float64 (nz, ny, nx) of Hounsfield units, of any size, in host memory.
+        kilovolts : float
+            Peak voltage of the CT's tube, 80 to 140.
+        out : array, optional
+            float32 of the same shape, takes the result; it may be `hounsfield`.
+
+        Returns
+        -------
+        out
+            1/mm.
+
+        Raises
+        ------
+        OutOfRangeError
+        """
+        return self._apply(lib.isoc_pet_attenuation, ("hounsfield", hounsfield), ("attenuation", out), lambda: tuple(hounsfield.shape),
+                           before=(real(kilovolts, "kilovolts"),))
+
+    def factors(self, efficiencies=None, attenuation=None, out=None, *, directions=0, duration=0.0, branching=0.0, half_life=0.0, delay=0.0,
+                live=0.0, map_voxel=None, map_centre=None):
+        """The factors of the plan's scanner, as `reconstruct` takes them: the part of the decays in a voxel that is measured in each view, times
+        what makes decays of an activity. `set_scanner` has to come first, with a width and a height of crystals.
+
+        Parameters
+        ----------
+        efficiencies : array, optional
+            float32 or float64 (crystals,), at least 0, in host memory: the part of the photons at a crystal's face that it detects; None: 1.
+        attenuation : array, optional
+            float32 or float64 (nz, ny, nx), 1/mm at 511 keV, of any size, in host memory; None: nothing attenuates.
+        out : array, optional
+            float32 (views, nz, ny, nx), takes the result. On the GPU that the plan computes on it stays there.
+        directions : int
+            Of each view, about, 1 to 16384; 0 means 32. A factor is the mean over lines about its voxel in each of them: twice as many halve
+            the square of its noise.
+        duration : float
+            Of the measurement, s: the image is in Bq/ml. 0: it is in decays a voxel that send pairs of photons, and the next four must be 0.
+        branching : float
+            Part of the decays that send pairs of photons, as of 18F 0.967; 0 means 1.
+        half_life : float
+            s, as of 18F 6586; 0: no decay.
+        delay : float
+            From the time that the image's activity is told at to the start of the measurement, s.
+        live : float
+            Part of the duration in which the scanner was ready (dead time); 0 means 1.
+        map_voxel : float or sequence of float, optional
+            Size of the attenuation map's voxels, mm: one number, or x, y, z. None: that of the lattice.
+        map_centre : sequence of float, optional
+            x, y, z of the map's centre, mm from that of the lattice. None: the same.
+
+        Returns
+        -------
+        out
+
+        Raises
+        ------
+        NotConfiguredError
+            There is no scanner, or its crystals have no size.
+        OutOfRangeError
+            An efficiency or an attenuation is below 0, as in Hounsfield units: see the method `attenuation`. The log warns of other units.
+        """
+        out = numpy.zeros(self.histo_images_shape, "float32") if out is None else out
+        placed = {f"{name}_{axis}": value for name, given in (("map_voxel", map_voxel), ("map_centre", map_centre))
+                  for axis, value in zip("xyz", _along_axes(given, name, name == "map_voxel"))}
+        options = struct(_abi.isoc_pet_factor_options, directions=directions, duration=duration, branching=branching, half_life=half_life,
+                         delay=delay, live=live, **placed)
+        self._run(lib.isoc_pet_factors, ctypes.byref(options), self._in(efficiencies, "efficiencies"), self._in(attenuation, "attenuation"),
+                  self._out(out, "factors"))
+        return out
 
     def phantom_image(self, bodies, quantity="activity", image=None):
         """The voxel means of a phantom: float32 (nz, ny, nx), returned.
@@ -651,6 +772,18 @@ def _of_views(views, max_tilt):
     if tilts.max() > numpy.pi / 2 or numpy.deg2rad(tilts.max()) <= max_tilt and azimuths.max() > 2 * numpy.pi:
         return ": of degrees write numpy.deg2rad(views)"
     return ""
+
+
+def _along_axes(values, name, may_be_one):
+    """A number along x, y and z each, 0 for None."""
+    if values is None:
+        return 0.0, 0.0, 0.0
+    if may_be_one and numpy.ndim(values) == 0:
+        return (real(values, name),) * 3
+    three = numbers(values, name)
+    if three.size != 3:
+        raise wrong(ValueError, f"{name} has {three.size} numbers; it must have 3, along x, y and z{', or be one' * may_be_one}")
+    return tuple(three)
 
 
 def _check_lengths(first, second, times):

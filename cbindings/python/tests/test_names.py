@@ -21,6 +21,8 @@ FIELDS = {struct: [field for field, _ in fields] for struct, fields in header.st
 LENGTHS = {field for fields in FIELDS.values() for field in fields if field.endswith("_count")} | {"time_bins"}
 PRIVATE = {"struct_size", "reserved", "progress_user", "log_user"}
 SPELT = {"lambda": "lambda_"}
+# What is one argument here.
+JOINED = re.compile(r"^(map_voxel|map_centre)_[xyz]$")
 # Struct, the function that takes its fields, and what that takes besides.
 TAKEN = [
     ("isoc_context_options", isocenter.Context, ()),
@@ -46,6 +48,7 @@ TAKEN = [
     ("isoc_pet_scan", isocenter.Scan, ()),
     ("isoc_pet_blocks", isocenter.block_crystals, ()),
     ("isoc_pet_scanner", isocenter.PET.set_scanner, ("positions", "normals")),
+    ("isoc_pet_factor_options", isocenter.PET.factors, ("efficiencies", "attenuation", "out")),
 ]
 GIVEN = [
     ("isoc_ct_output_info", isocenter.CTOutput),
@@ -53,7 +56,7 @@ GIVEN = [
     ("isoc_ct_iteration", isocenter.CTIteration),
     ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
     ("isoc_pet_iteration", isocenter.Iteration), ("isoc_pet_table_sizes", isocenter.TableSizes),
-    ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_tally", isocenter.Tally),
+    ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_lost", isocenter.Lost), ("isoc_pet_tally", isocenter.Tally),
 ]
 PLANS = (isocenter.CT, isocenter.MRI, isocenter.PET)
 
@@ -64,7 +67,8 @@ def keywords(function):
 
 def shown(struct):
     """Names of a struct's fields as they are here."""
-    return [SPELT.get(field, field) for field in FIELDS[struct] if field not in LENGTHS | PRIVATE]
+    named = (JOINED.sub(r"\1", SPELT.get(field, field)) for field in FIELDS[struct] if field not in LENGTHS | PRIVATE)
+    return list(dict.fromkeys(named))
 
 
 class Names(unittest.TestCase):

@@ -64,6 +64,22 @@ pub(crate) trait Plain {
     fn run(self) -> Self::Output;
 }
 
+/// Runs plain code with AVX-512 where the level has it, for loops over many 32-bit and 64-bit numbers that it was measured on; otherwise as [`vectorised`].
+pub(crate) fn widest<P: Plain>(level: Level, code: P) -> P::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx2,fma")]
+        fn avx512<P: Plain>(code: P) -> P::Output {
+            code.run()
+        }
+        if level.instructions() >= Instructions::Avx512 {
+            // SAFETY: levels are of this processor.
+            return unsafe { avx512(code) };
+        }
+    }
+    vectorised(level, code)
+}
+
 /// Runs plain code with AVX2 where the level has it.
 pub(crate) fn vectorised<P: Plain>(level: Level, code: P) -> P::Output {
     #[cfg(target_arch = "x86_64")]

@@ -1,5 +1,7 @@
 //! `isoc_pet_*`: DIRECT time-of-flight PET.
 
+mod corrections;
+mod detect;
 mod events;
 mod geometry;
 mod info;
@@ -14,6 +16,8 @@ mod simulation;
 mod tables;
 mod tensors;
 
+pub use corrections::*;
+pub use detect::*;
 pub use events::*;
 pub use geometry::*;
 pub use info::*;

@@ -4,6 +4,7 @@ mod array;
 mod data;
 pub(super) mod deposit;
 pub(super) mod engine;
+pub(super) mod factors;
 mod finish;
 mod fourier;
 mod gather;

@@ -4,6 +4,7 @@ use super::Scanner;
 use super::crystals::Face;
 use crate::array::{Array, Layout};
 use crate::error::{Result, fail};
+use crate::pet::bits::{centred, mix};
 use crate::pet::events::{BLOCK, Block, NO_SET, Source};
 
 /// Events to read.
@@ -86,21 +87,6 @@ impl<'a> CrystalEvents<'a> {
     }
 }
 
-/// Bits that look as if they were drawn: C. Wellons' "lowbias32", one to one.
-#[inline(always)]
-fn mix(mut bits: u32) -> u32 {
-    bits = (bits ^ (bits >> 16)).wrapping_mul(0x7feb_352d);
-    bits = (bits ^ (bits >> 15)).wrapping_mul(0x846c_a68b);
-    bits ^ (bits >> 16)
-}
-
-/// From -1/2 to 1/2, by an event's number; `which` of its five numbers.
-#[inline(always)]
-fn place(event: u64, which: u32) -> f64 {
-    let bits = (event as u32 ^ mix((event >> 32) as u32)).wrapping_add(which.wrapping_mul(0x9e37_79b9));
-    (f64::from((mix(bits) >> 1) as i32) + 0.5) * (1.0 / (1u32 << 31) as f64) - 0.5
-}
-
 impl Source for CrystalEvents<'_> {
     fn len(&self) -> usize {
         self.times.shape()[0]
@@ -125,27 +111,35 @@ impl Source for CrystalEvents<'_> {
             known[i] = (index[0][i] < count) & (index[1][i] < count) & (set[i] < self.sets);
         }
         // Loops apart from each other: all but the look at the table is code for many events at a time.
-        let mut parts = [[0.0; BLOCK]; 5];
+        let first = self.first.wrapping_add(from as u64);
+        let mut bits = [0u32; BLOCK];
+        for (i, bits) in bits.iter_mut().enumerate() {
+            *bits = (first as u32).wrapping_add(i as u32);
+        }
+        // The upper half of an event's number changes once in a list at most.
+        let upper = [mix((first >> 32) as u32), mix((first.wrapping_add(BLOCK as u64) >> 32) as u32)];
+        for bits in &mut bits {
+            *bits ^= upper[usize::from(*bits < first as u32)];
+        }
+        let mut parts = [[0.0f32; BLOCK]; 4];
         for (which, parts) in parts.iter_mut().enumerate() {
-            for (i, part) in parts.iter_mut().enumerate() {
-                *part = place(self.first.wrapping_add((from + i) as u64), which as u32);
+            for (part, bits) in parts.iter_mut().zip(&bits) {
+                *part = centred(*bits, which as u32) as f32;
             }
         }
         let [x1, y1, z1, x2, y2, z2, time] = &mut block.columns;
         for (end, to) in [[x1, y1, z1], [x2, y2, z2]].into_iter().enumerate() {
-            let mut at = [[0.0f64; 4]; BLOCK];
+            let mut at = [[0.0f32; 4]; BLOCK];
             for (i, at) in at.iter_mut().enumerate() {
                 let Face { centre, width, height } = &faces[index[end][i].min(count) as usize];
                 // Twice the same crystal is twice the same place.
-                let apart = f64::from(u8::from(index[0][i] != index[1][i]));
+                let apart = f32::from(u8::from(index[0][i] != index[1][i]));
                 let (u, v) = (parts[2 * end][i] * apart, parts[2 * end + 1][i] * apart);
-                for (d, at) in at.iter_mut().enumerate() {
-                    *at = f64::from(centre[d]) + u * f64::from(width[d]) + v * f64::from(height[d]);
-                }
+                *at = std::array::from_fn(|d| centre[d] + u * width[d] + v * height[d]);
             }
             for (d, column) in to.into_iter().enumerate() {
                 for (to, at) in column.iter_mut().zip(&at) {
-                    *to = at[d];
+                    *to = f64::from(at[d]);
                 }
             }
         }
@@ -157,7 +151,7 @@ impl Source for CrystalEvents<'_> {
                 for i in 0..BLOCK {
                     known[i] &= bin[i] < count;
                     let [low, width] = bins[bin[i].min(count) as usize];
-                    time[i] = low + (parts[4][i] + 0.5) * width;
+                    time[i] = low + (centred(bits[i], 4) + 0.5) * width;
                 }
             }
             _ => self.times.read_row([from], &mut time[..n]),

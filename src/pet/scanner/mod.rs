@@ -2,15 +2,20 @@
 
 mod blocks;
 mod crystals;
+mod detect;
 mod doubts;
 mod events;
+mod surface;
 mod time_bins;
 
 pub use blocks::Blocks;
 pub use crystals::{Crystals, MAX_CRYSTALS};
+pub(super) use detect::detect;
+pub use detect::{DetectedMut, LOST, Lost};
 pub(super) use doubts::doubt;
 pub use events::CrystalArrays;
 pub(super) use events::{CrystalEvents, check};
+pub(super) use surface::{Plane, Surface};
 pub use time_bins::{MAX_TIME_BINS, TimeBins};
 
 /// What a scanner's events are told by.

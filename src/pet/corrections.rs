@@ -1,0 +1,127 @@
+//! What a plan computes of its scanner for the model `A_v (H_v f) + additive_v`.
+
+use super::factors::{self, Acquisition, AttenuationMap, Factors, Hounsfield};
+use super::gpu;
+use super::plan::{AnyEngine, Pet};
+use crate::array::{Array, ArrayMut, host};
+use crate::context::{LogLevel, NanPolicy};
+use crate::cpu::buffer::Buffer;
+use crate::error::{Result, fail};
+use rayon::prelude::*;
+
+/// What factors are for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FactorOptions {
+    /// Which unit of activity the image has.
+    pub acquisition: Acquisition,
+    /// Of each view, about.
+    pub directions: usize,
+    /// Size of the attenuation map's voxels along x, y, z, mm; 0 is the lattice's.
+    pub map_voxel: [f64; 3],
+    /// The map's centre, mm from the lattice's.
+    pub map_centre: [f64; 3],
+}
+
+impl Default for FactorOptions {
+    fn default() -> Self {
+        Self {
+            acquisition: Acquisition::default(),
+            directions: factors::DIRECTIONS,
+            map_voxel: [0.0; 3],
+            map_centre: [0.0; 3],
+        }
+    }
+}
+
+/// Of a map's voxels, mm, and of its centre: what is more is a mistake.
+const LARGEST: f64 = 1000.0;
+/// See [`LARGEST`].
+const FARTHEST: f64 = 10_000.0;
+
+impl FactorOptions {
+    /// Where a map is.
+    fn map<'a>(&self, values: &'a [f32], shape: [usize; 3], lattice: [f64; 3]) -> Result<AttenuationMap<'a>> {
+        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
+            let (voxel, centre) = (self.map_voxel[axis], self.map_centre[axis]);
+            for (what, v) in [("map_voxel", voxel), ("map_centre", centre)] {
+                if !v.is_finite() {
+                    fail!(NotFiniteParameter, "options.{what}_{name} is {v}; it must be finite, in mm");
+                }
+            }
+            if !(0.0..=LARGEST).contains(&voxel) {
+                fail!(OutOfRange, "options.map_voxel_{name} is {voxel} mm; it must be 0 to {LARGEST}");
+            }
+            if centre.abs() > FARTHEST {
+                fail!(OutOfRange, "options.map_centre_{name} is {centre} mm; it must be -{FARTHEST} to {FARTHEST}");
+            }
+        }
+        let voxel = std::array::from_fn(|a| if self.map_voxel[a] == 0.0 { lattice[a] } else { self.map_voxel[a] });
+        Ok(AttenuationMap { values, shape, voxel, centre: self.map_centre })
+    }
+}
+
+impl Pet {
+    /// Writes the factors `[view][z][y][x]` of its scanner, with the crystals' efficiencies and a map of attenuation in 1/mm, `[z][y][x]`; both in host memory.
+    pub fn factors(
+        &mut self,
+        options: &FactorOptions,
+        efficiencies: Option<&Array<1>>,
+        attenuation: Option<&Array<3>>,
+        mut to: ArrayMut<4>,
+    ) -> Result<()> {
+        let lattice = *self.lattice()?;
+        let crystals = &self.scanner()?.crystals;
+        let efficiencies = efficiencies.map(|from| self.read_efficiencies(from)).transpose()?;
+        let values = attenuation.map(|from| self.read_map(options, from)).transpose()?;
+        let map = match (&values, attenuation) {
+            (Some(values), Some(from)) => Some(options.map(values, from.shape(), lattice.voxel())?),
+            _ => None,
+        };
+        if let Some(doubt) = map.as_ref().map(|map| factors::doubt(map, &lattice)).transpose()?.flatten() {
+            self.context.log(LogLevel::Warning, || doubt);
+        }
+        let FactorOptions { acquisition, directions, .. } = options;
+        let given = efficiencies.as_deref();
+        let views = self.view_set()?;
+        let made = || Factors::new((views, &lattice), (crystals, given), map.as_ref(), acquisition, *directions);
+        let factors = self.context.install(made)?;
+        drop(values);
+        match self.gpus().first() {
+            Some(device) => {
+                let held = match &self.engine {
+                    Some(AnyEngine::Gpu(engine)) => engine.held(),
+                    _ => 0,
+                };
+                gpu::factors::write(&self.context, device, &factors, &mut to, (self.stream(), held))
+            }
+            None => factors.write(&self.context, &to),
+        }
+    }
+
+    /// Writes attenuation in 1/mm at 511 keV of a CT's Hounsfield units, of a tube of so many kV.
+    pub fn attenuation(&self, kilovolts: f64, units: &Array<3>, to: &mut ArrayMut<3>) -> Result<()> {
+        let of = Hounsfield::new(kilovolts)?;
+        self.context.install(|| {
+            let mut values: Buffer = host::read(units, "hounsfield", NanPolicy::Error, &mut 0)?;
+            values.par_iter_mut().for_each(|v| *v = of.attenuation(f64::from(*v)) as f32);
+            host::write(&values, to);
+            Ok(())
+        })
+    }
+
+    /// A copy of crystals' efficiencies.
+    pub(super) fn read_efficiencies(&self, from: &Array<1>) -> Result<Buffer> {
+        self.context.install(|| host::read(from, "efficiencies", NanPolicy::Error, &mut 0))
+    }
+
+    /// A copy of an attenuation map.
+    fn read_map(&self, options: &FactorOptions, from: &Array<3>) -> Result<Buffer> {
+        let lattice = self.lattice()?;
+        let needed = factors::Map::bytes(&options.map(&[], from.shape(), lattice.voxel())?, lattice);
+        let cap = self.context.memory_cap(0);
+        if needed > cap {
+            fail!(MemoryCap, "the attenuation map needs {needed} bytes; the context's memory cap is {cap}");
+        }
+        self.context.install(|| host::read(from, "attenuation", NanPolicy::Error, &mut 0))
+    }
+}

@@ -1,0 +1,215 @@
+//! Factors: which part of the decays in a voxel is measured in each view.
+//!
+//! Photons of a decay leave along a line of any direction. In view v they are measured with the mean, over all directions, of
+//!
+//! `A_v(x) = 1 / (2 pi) integral over the view's cone of e_i e_j exp(-P) dO`
+//!
+//! for lines through x: i and j are the crystals that a line meets, e their efficiencies, 0 where it meets none, and P the integral of the attenuation
+//! along it (S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009, have the histo-images that these belong to).
+//!
+//! Each view is cut into cones, and these into directions. Lines of a direction fill the lattice, two a voxel across and along z, each anywhere within what it
+//! stands for. So a voxel has the mean over nine lines of each direction, as far as they are in it: a few hundred of a view. P is that of the cone's middle.
+
+mod acquisition;
+mod attenuation;
+#[cfg(test)]
+pub(in crate::pet) mod cases;
+mod cones;
+mod doubts;
+mod gather;
+mod hounsfield;
+mod tables;
+#[cfg(test)]
+mod tests;
+
+pub use acquisition::Acquisition;
+pub use attenuation::AttenuationMap;
+pub(super) use attenuation::Map;
+use cones::cones;
+pub(super) use cones::{Cone, FINE, Lines};
+pub(super) use doubts::doubt;
+use gather::Gather;
+pub use hounsfield::Hounsfield;
+use rayon::prelude::*;
+use std::f64::consts::TAU;
+pub(super) use tables::{Between, Detectors, seed};
+
+use super::lattice::Lattice;
+use super::scanner::{Crystals, Surface};
+use super::views::Views;
+use crate::array::ArrayMut;
+use crate::context::{Context, Job, Stage};
+use crate::cpu::buffer::{Buffer, copied, filled};
+use crate::cpu::simd::vectorised;
+use crate::error::{Result, fail};
+
+/// Directions of a view where the caller leaves them open, and at most.
+pub const DIRECTIONS: usize = 32;
+/// See [`DIRECTIONS`].
+pub const MAX_DIRECTIONS: usize = 1 << 14;
+
+/// What factors are made of.
+#[derive(Debug)]
+pub(super) struct Factors {
+    pub(super) lattice: Lattice,
+    pub(super) detectors: Detectors,
+    pub(super) map: Option<Map>,
+    /// Of each view.
+    pub(super) views: Vec<(Vec<Cone>, Lines)>,
+    /// Of a decay in each direction.
+    pub(super) scale: f64,
+}
+
+impl Factors {
+    /// `efficiencies` of all crystals, 1 where there are none.
+    pub(super) fn new(
+        (views, lattice): (&Views, &Lattice),
+        (crystals, efficiencies): (&Crystals, Option<&[f32]>),
+        attenuation: Option<&AttenuationMap>,
+        acquisition: &Acquisition,
+        directions: usize,
+    ) -> Result<Self> {
+        acquisition.check()?;
+        if !(1..=MAX_DIRECTIONS).contains(&directions) {
+            fail!(OutOfRange, "options.directions is {directions}; it must be 1 to {MAX_DIRECTIONS}");
+        }
+        let efficiencies = match efficiencies {
+            Some(given) => {
+                if let Some(k) = given.iter().position(|e| *e < 0.0) {
+                    fail!(OutOfRange, "efficiencies[{k}] is {}; it must be at least 0", given[k]);
+                }
+                if given.iter().all(|e| *e == 0.0) {
+                    fail!(OutOfRange, "efficiencies are 0 everywhere: nothing is measured");
+                }
+                copied(given)?
+            }
+            None => filled(crystals.count(), 1.0)?,
+        };
+        let of_view = |cell: Vec<_>| {
+            let cones = cones(&cell, directions);
+            match Lines::new(lattice, &cones) {
+                Some(lines) => Ok((cones, lines)),
+                None => fail!(OutOfRange, "geometry.max_tilt is {} rad: lines so steep are too many", views.max_tilt()),
+            }
+        };
+        Ok(Self {
+            lattice: *lattice,
+            detectors: Detectors { surface: Surface::new(crystals)?, efficiencies },
+            map: attenuation.map(|map| Map::new(map, lattice)).transpose()?,
+            views: views.cells().into_iter().map(of_view).collect::<Result<_>>()?,
+            scale: acquisition.decays(lattice.voxel_volume()) / TAU,
+        })
+    }
+
+    /// Bytes of host memory that a view takes at most: a volume, and the lines of a cone.
+    fn bytes(&self) -> u64 {
+        let tables = |(cones, lines): &(Vec<Cone>, Lines)| {
+            let most = cones.iter().map(|cone| cone.directions.len()).max().unwrap_or(0) as u64;
+            let rows = most * (FINE * lines.count[0] * size_of::<Between>()) as u64;
+            (most * (FINE * FINE) as u64 + 1) * (lines.len() * size_of::<f32>()) as u64 + rows
+        };
+        (self.lattice.voxels() * size_of::<f32>()) as u64 + self.views.iter().map(tables).max().unwrap_or(0)
+    }
+
+    /// Writes those of all views, `[view][z][y][x]` in host memory, by the processor.
+    pub(super) fn write(&self, context: &Context, to: &ArrayMut<4>) -> Result<()> {
+        let (needed, cap) = (self.bytes(), context.memory_cap(0));
+        if needed > cap {
+            fail!(MemoryCap, "factors need {needed} bytes; the context's memory cap is {cap}");
+        }
+        context.run(|job| {
+            job.enter(Stage::Factors);
+            let [nz, _, nx] = self.lattice.shape();
+            let mut sums = Buffer::<f32>::zeroed(self.lattice.voxels())?;
+            let mut tables = Tables::default();
+            for (v, (cones, lines)) in self.views.iter().enumerate() {
+                crate::cpu::buffer::clear(&mut sums);
+                let mut first = 0;
+                for cone in cones {
+                    job.check()?;
+                    tables.fill(context, self, (lines, cone), (v, first), job)?;
+                    sums.par_chunks_mut(nx * nz).enumerate().for_each(|(y, sums)| {
+                        let gather = Gather {
+                            lattice: &self.lattice,
+                            lines,
+                            directions: &cone.directions,
+                            tables: &tables.measured,
+                            between: &tables.between,
+                            scale: self.scale,
+                            y,
+                            sums,
+                        };
+                        vectorised(context.level(), gather);
+                    });
+                    first += cone.directions.len();
+                }
+                sums.par_chunks(nx * nz).enumerate().for_each_init(
+                    || vec![0f32; nx],
+                    |row, (y, slab)| {
+                        for z in 0..nz {
+                            row.iter_mut().zip(slab.chunks(nz)).for_each(|(v, column)| *v = column[z]);
+                            // SAFETY: a row of this task's alone; nobody else has the array.
+                            unsafe { to.write_row([v, z, y, 0], row) };
+                        }
+                    },
+                );
+                job.advance(1.0 / self.views.len() as f64);
+            }
+            Ok(())
+        })
+    }
+}
+
+/// The lines of a cone.
+#[derive(Default)]
+struct Tables {
+    /// `[cell along s][cell along z]`
+    through: Vec<f32>,
+    /// `[direction][line along s][even, odd][cell along z]`
+    measured: Vec<f32>,
+    /// `[direction][line along s]`
+    between: Vec<Between>,
+}
+
+/// Grown to a size, contents left over.
+fn grown<T: Clone>(buffer: &mut Vec<T>, len: usize, value: T) -> Result<&mut [T]> {
+    if buffer.len() < len {
+        *buffer = filled(len, value)?;
+    }
+    Ok(&mut buffer[..len])
+}
+
+impl Tables {
+    fn fill(
+        &mut self,
+        context: &Context,
+        of: &Factors,
+        (lines, cone): (&Lines, &Cone),
+        (view, first): (usize, usize),
+        job: &Job,
+    ) -> Result<()> {
+        let [across, along] = lines.count;
+        let (rows, row) = (FINE * across, FINE * along);
+        let through = match &of.map {
+            None => None,
+            Some(map) => {
+                let all = grown(&mut self.through, lines.len(), 0.0)?;
+                all.par_chunks_mut(along)
+                    .enumerate()
+                    .for_each(|(i, row)| tables::through(context.level(), map, lines, cone, i, row));
+                Some(&all[..])
+            }
+        };
+        let count = cone.directions.len();
+        let measured = grown(&mut self.measured, count * rows * row, 0.0)?;
+        let between = grown(&mut self.between, count * rows, [0.0; 2])?;
+        measured.par_chunks_mut(row).zip(between).enumerate().try_for_each(|(k, (row, between))| {
+            job.check()?;
+            let (d, i) = (k / rows, k % rows);
+            let through = through.map(|all| &all[i / FINE * along..][..along]);
+            let seed = seed(view, first + d);
+            *between = of.detectors.measured(lines, &cone.directions[d], (seed, i), through, row);
+            Ok(())
+        })
+    }
+}
