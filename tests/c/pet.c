@@ -642,7 +642,8 @@ static void has_scanner(void) {
 
 static const int64_t crystal_list[] = { CRYSTALS }, map_shape[] = { 3, 5, 4 };
 enum { MAP = 3 * 5 * 4 };
-static float efficiencies[CRYSTALS], map[MAP];
+/* With room for factors, so that those written over one of them touch that one alone, wherever the compiler lays them. */
+static float efficiencies[HISTOS], map[HISTOS];
 static double hounsfield[MAP];
 static isoc_tensor efficiencies_tensor, map_tensor, hounsfield_tensor;
 static isoc_pet_factor_options wanted;
