@@ -79,6 +79,7 @@ impl Setup {
         Scan {
             source: Source::Phantom(&self.phantom),
             attenuation: &self.phantom,
+            map: None,
             scanner: Scanner::default(),
             resolution: Resolution { time: 400.0, radial: Radial::Constant(5.8), axial: 5.8 },
             background: Background { randoms: 0.2, scatter: 0.15, ..Background::default() },

@@ -1756,6 +1756,44 @@ typedef struct {
     double map_centre_z;
 } isoc_pet_factor_options;
 
+// What scatter is estimated by. Set `struct_size` and zero the rest for an image in decays a voxel.
+typedef struct {
+    // sizeof(isoc_pet_scatter_options).
+    uint32_t struct_size;
+    // Must be 0.
+    uint32_t reserved;
+    // Those with which the image was reconstructed: its unit, and the attenuation map's place; NULL for none.
+    const isoc_pet_factor_options *factors;
+    // Full width at half maximum of the energy of unscattered photons over that energy; 0 means 0.11.
+    double energy_resolution;
+    // Of the detectors' energy window, keV; 0 means 435.
+    double energy_lower;
+    // Of the detectors' energy window, keV; 0 means 585.
+    double energy_upper;
+    // Full width at half maximum of the time difference, ps; 0 means that of isoc_pet_response.
+    double tof_fwhm;
+    // Distance of the places where photons are scattered, mm; 0 means 20.
+    double spacing;
+} isoc_pet_scatter_options;
+
+// What an estimate of scatter found.
+typedef struct {
+    // sizeof(isoc_pet_scatter_found), set by the caller.
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Counts of single scatter in all histo-images.
+    double scatter;
+    // By how much they were multiplied: counts in the tails over single scatter there; 1 where there were too few, or none were asked for.
+    double scale;
+    // Counts in the tails less randoms.
+    double tails;
+    // Single scatter in the tails.
+    double tails_scatter;
+    // Places where photons are scattered.
+    uint64_t places;
+} isoc_pet_scatter_found;
+
 // A body of a phantom, in mm from the centre of the scanner. Where bodies overlap, values add: one within another holds the
 // differences to its surroundings.
 typedef struct {
@@ -1816,6 +1854,27 @@ typedef struct {
     double scatter_sigma;
     // Of the random numbers: the same events for the same seed, whatever the threads.
     uint64_t seed;
+    // Of the detectors, as in isoc_pet_scatter_options; with it, one photon of a decay may be scattered once by the bodies' attenuation, and as many events are scatter as there are; `scatter` must then
+    // be 0. 0: no photon is scattered.
+    double energy_resolution;
+    // See energy_resolution, keV; 0 means 435.
+    double energy_lower;
+    // See energy_resolution, keV; 0 means 585.
+    double energy_upper;
+    // What photons meet in place of the bodies' attenuation: real (nz, ny, nx) in host memory, 1/mm, of any size, each voxel the same throughout; NULL: the bodies'.
+    const isoc_tensor *attenuation;
+    // Size of its voxels, mm; 0 means as in isoc_pet_geometry.
+    double map_voxel_x;
+    // See map_voxel_x.
+    double map_voxel_y;
+    // See map_voxel_x.
+    double map_voxel_z;
+    // Centre of the map, mm from that of the lattice.
+    double map_centre_x;
+    // See map_centre_x.
+    double map_centre_y;
+    // See map_centre_x.
+    double map_centre_z;
 } isoc_pet_scan;
 
 // How many events of each kind a simulated scan measured, and of how many draws: these scale what is expected of it.
@@ -1832,7 +1891,7 @@ typedef struct {
     uint64_t randoms;
     // Decays whose tilt the scanner accepts.
     uint64_t decays;
-    // Draws of scatter.
+    // Draws of scatter; with an energy window, decays in any direction.
     uint64_t scatter_draws;
     // Draws of randoms.
     uint64_t random_draws;
@@ -2727,6 +2786,66 @@ isoc_status isoc_pet_attenuation(isoc_pet *pet,
                                  const isoc_tensor *hounsfield,
                                  const isoc_tensor *attenuation);
 
+// Adds delayed coincidences to sums over crystals' fans: 1 to that of either crystal, of each coincidence whose line is near the axis and within the plan's tilts.
+// isoc_pet_singles makes rates of them.
+//
+// `field_of_view`: diameter about the axis, mm, that the lines of all pairs within have to be measured by the scanner; 0 means that of the circle in the lattice.
+// `crystals`: u8, u16 or u32 (events, 2); `labels`: u8, u16 or u32 (events), which of several sums a coincidence belongs to, NULL for 0 everywhere: so that prompts,
+// labelled beyond them, are left out, and frames are told apart. `sums`: u32 (labels, crystals), which the caller has set to zeros before the first of several lists; without
+// the first dimension where it is 1. All in host memory; a list may be empty. `dropped` may be NULL: there are crystals and labels that are `unknown`, pairs of one crystal
+// (`equal_positions`), and pairs `outside_tilts` and, beyond the field of view, `outside_lattice`.
+isoc_status isoc_pet_fan_sums(isoc_pet *pet,
+                              double field_of_view,
+                              const isoc_tensor *crystals,
+                              const isoc_tensor *labels,
+                              const isoc_tensor *sums,
+                              isoc_pet_dropped *dropped);
+
+// Writes the rates of single photons, 1/s, with which two crystals have 2 window duration s_i s_j delayed coincidences: those of the largest likelihood, of sums over fans
+// by isoc_pet_fan_sums with the same `field_of_view` (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986).
+//
+// `duration`: of the measurement, s. `window`: largest time difference of a delayed coincidence, ps; 0 means that of the scanner's time bins.
+// `sums`: real or u32 (crystals); `singles`: f32 (crystals); in host memory.
+isoc_status isoc_pet_singles(isoc_pet *pet,
+                             double field_of_view,
+                             double duration,
+                             double window,
+                             const isoc_tensor *sums,
+                             const isoc_tensor *singles);
+
+// Writes the histo-images of random coincidences that are expected of crystals with these rates of single photons: 2 window duration s_i s_j of two crystals, anywhere on
+// their faces, evenly in time. Crystals need a width and a height.
+//
+// `duration`: of the measurement, s. `window`: largest time difference of an event, ps, beyond which there are none; 0 means that of the scanner's time bins, and any without bins. `directions`: of each view, as in
+// isoc_pet_factor_options. `singles`: real (crystals) in host memory, 1/s, as the scanner or isoc_pet_singles tells them. `histo_images`: f32 (views, nz, ny, nx), in host memory or on
+// the plan's GPU, which computes them if there is one.
+isoc_status isoc_pet_randoms(isoc_pet *pet,
+                             double duration,
+                             double window,
+                             uint32_t directions,
+                             const isoc_tensor *singles,
+                             const isoc_tensor *histo_images);
+
+// Writes what isoc_pet_reconstruct takes as `additive`: single scatter of the image's activity by the attenuation, in the detectors' energy window, by the time of flight, and randoms.
+// It is made of an image that was reconstructed with less of it, and the next image with it; two or three times are enough.
+// (C. C. Watson, IEEE Trans. Nucl. Sci. 54(5), 2007; the attenuation is taken to be Compton scattering.)
+//
+// `options` may be NULL. `image`: f32 or f64 (nz, ny, nx) in host memory, at least 0, in the unit that `options.factors` say. `efficiencies` and `attenuation` as in isoc_pet_factors, but an attenuation there
+// must be. `measured`: u32 or f32 (views, nz, ny, nx) counts, by whose tails, beside all that attenuates, scatter is scaled; NULL: it is not. `randoms`: f32 or u32 (views, nz, ny, nx) as isoc_pet_randoms
+// writes them, which are added; NULL for none. `additive`: f32 (views, nz, ny, nx); these three in host memory or on the plan's GPU, which computes it if there is one. `found` may be NULL.
+//
+// Detectors are a cylinder about the crystals, whose own factors multiply it. Scattering and activity beyond the map and the lattice are not in it.
+// The log warns of tails in which there are too few counts, or far more or less than expected.
+isoc_status isoc_pet_scatter(isoc_pet *pet,
+                             const isoc_pet_scatter_options *options,
+                             const isoc_tensor *image,
+                             const isoc_tensor *efficiencies,
+                             const isoc_tensor *attenuation,
+                             const isoc_tensor *measured,
+                             const isoc_tensor *randoms,
+                             const isoc_tensor *additive,
+                             isoc_pet_scatter_found *found);
+
 // Writes the voxel means of a phantom: f32 (nz, ny, nx) in host memory.
 isoc_status isoc_pet_phantom_image(isoc_pet *pet,
                                    const isoc_pet_body *bodies,
@@ -2735,7 +2854,7 @@ isoc_status isoc_pet_phantom_image(isoc_pet *pet,
                                    const isoc_tensor *image);
 
 // Simulates as many events as the arrays hold, which are as those of isoc_pet_deposit. `activity`: f32 (nz, ny, nx) in host
-// memory in the place of the bodies' activity, or NULL; photons meet the bodies' attenuation either way.
+// memory in the place of the bodies' activity, or NULL.
 isoc_status isoc_pet_simulate(isoc_pet *pet,
                               const isoc_pet_scan *scan,
                               const isoc_tensor *activity,
@@ -2745,7 +2864,8 @@ isoc_status isoc_pet_simulate(isoc_pet *pet,
                               isoc_pet_tally *tally);
 
 // Writes what is expected of a simulated scan: `factors` and `additive` as isoc_pet_reconstruct takes them, f32
-// (views, nz, ny, nx) in host memory, either NULL to leave it out. With them an image is in the phantom's unit of activity.
+// (views, nz, ny, nx) in host memory, either NULL to leave it out. With them an image is in the phantom's unit of activity. Of a scan with an energy window,
+// `additive` has randoms alone: isoc_pet_scatter estimates scatter.
 isoc_status isoc_pet_expect(isoc_pet *pet,
                             const isoc_pet_scan *scan,
                             const isoc_tensor *activity,

@@ -1616,6 +1616,8 @@ public:
     using blocks = detail::sized<isoc_pet_blocks>;
     using lost = detail::sized<isoc_pet_lost>;
     using factor_options = detail::sized<isoc_pet_factor_options>;
+    using scatter_options = detail::sized<isoc_pet_scatter_options>;
+    using scatter_found = detail::sized<isoc_pet_scatter_found>;
     using iteration = isoc_pet_iteration;
     using body = isoc_pet_body;
 
@@ -1657,6 +1659,16 @@ public:
         double scatter = 0;
         double scatter_sigma = 0;
         uint64_t seed = 0;
+        double energy_resolution = 0; // above 0: photons scatter, and `scatter` must be 0
+        double energy_lower = 0;
+        double energy_upper = 0;
+        const isoc_tensor *attenuation = nullptr; // in place of the bodies', and where it is
+        double map_voxel_x = 0;
+        double map_voxel_y = 0;
+        double map_voxel_z = 0;
+        double map_centre_x = 0;
+        double map_centre_y = 0;
+        double map_centre_z = 0;
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -1666,7 +1678,9 @@ public:
             c.diameter = diameter, c.axial_length = axial_length;
             c.tof_fwhm = tof_fwhm, c.radial_fwhm = radial_fwhm, c.axial_fwhm = axial_fwhm;
             c.randoms = randoms, c.random_window = random_window, c.scatter = scatter, c.scatter_sigma = scatter_sigma;
-            c.seed = seed;
+            c.seed = seed, c.energy_resolution = energy_resolution, c.energy_lower = energy_lower, c.energy_upper = energy_upper;
+            c.attenuation = attenuation, c.map_voxel_x = map_voxel_x, c.map_voxel_y = map_voxel_y, c.map_voxel_z = map_voxel_z;
+            c.map_centre_x = map_centre_x, c.map_centre_y = map_centre_y, c.map_centre_z = map_centre_z;
         }
     };
 
@@ -1864,6 +1878,40 @@ public:
     // Both in host memory, and may be the same.
     outcome<void> attenuation(double kilovolts, const const_tensor &hounsfield, const tensor &attenuation) {
         return detail::call(isoc_pet_attenuation, self(), kilovolts, named("hounsfield", hounsfield), named("attenuation", attenuation));
+    }
+
+    // Adds delayed coincidences to sums over crystals' fans, u32 (labels, crystals) or (crystals), which begin as zeros. `field_of_view`: diameter
+    // in mm, 0 for the lattice's circle; `crystals` and `labels` as deposit_crystals has them, labels beyond the sums left out. All in host
+    // memory. Returns what was left out.
+    outcome<dropped> fan_sums(double field_of_view, const const_tensor &crystals, const const_tensor &labels, const tensor &sums) {
+        dropped events;
+        return detail::get(events, isoc_pet_fan_sums, self(), field_of_view, named("crystals", crystals), named("labels", labels),
+                           named("sums", sums), static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Writes the rates of single photons, f32 (crystals) in 1/s, of sums by fan_sums of the same field of view, real or u32 (crystals), of a
+    // measurement of `duration` s; both in host memory. `window`: largest time difference in ps, 0 for that of the scanner's time bins.
+    outcome<void> singles(double field_of_view, double duration, double window, const const_tensor &sums, const tensor &singles) {
+        return detail::call(isoc_pet_singles, self(), field_of_view, duration, window, named("sums", sums), named("singles", singles));
+    }
+
+    // Writes the randoms of crystals with these rates, real (crystals) in host memory, 1/s: f32 histo-images, in host memory or on the plan's GPU.
+    // `duration` and `window` as in singles, `directions` as in factor_options.
+    outcome<void> randoms(double duration, double window, uint32_t directions, const const_tensor &singles, const tensor &histo_images) {
+        return detail::call(isoc_pet_randoms, self(), duration, window, directions, named("singles", singles),
+                            named("histo_images", histo_images));
+    }
+
+    // Writes single scatter of an image, f32 or f64 in host memory, plus `randoms` (nullptr: 0), as reconstruct takes them. `wanted.factors`: the
+    // factor_options that the image was reconstructed with. `efficiencies` and `attenuation` as in factors, but there must be an attenuation;
+    // `measured`: u32 or f32 histo-images whose tails scale scatter, nullptr for none. Returns what it found.
+    outcome<scatter_found> scatter(const isoc_pet_scatter_options &wanted, const const_tensor &image, const const_tensor &efficiencies,
+                                   const const_tensor &attenuation, const const_tensor &measured, const const_tensor &randoms,
+                                   const tensor &additive) {
+        scatter_found estimate;
+        return detail::get(estimate, isoc_pet_scatter, self(), detail::filled<isoc_pet_scatter_options>(wanted), named("image", image),
+                           named("efficiencies", efficiencies), named("attenuation", attenuation), named("measured", measured),
+                           named("randoms", randoms), named("additive", additive), static_cast<isoc_pet_scatter_found *>(&estimate));
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...

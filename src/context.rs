@@ -107,6 +107,8 @@ pub enum Stage {
     Deposit,
     /// Factors of a scanner and an attenuation map.
     Factors,
+    /// Scatter of all pairs of detectors.
+    Scatter,
     /// Simulated events, and what is expected of them.
     Simulate,
     /// Matrices and sensitivities of coils.
@@ -116,7 +118,7 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Stage; 16] = [
+    const ALL: [Stage; 17] = [
         Stage::Check,
         Stage::Prepare,
         Stage::Filter,
@@ -130,6 +132,7 @@ impl Stage {
         Stage::Solve,
         Stage::Deposit,
         Stage::Factors,
+        Stage::Scatter,
         Stage::Simulate,
         Stage::Coils,
         Stage::Done,
@@ -151,6 +154,7 @@ impl Stage {
             Stage::Solve => c"solve",
             Stage::Deposit => c"deposit",
             Stage::Factors => c"factors",
+            Stage::Scatter => c"scatter",
             Stage::Simulate => c"simulate",
             Stage::Coils => c"coils",
             Stage::Done => c"done",

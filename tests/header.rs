@@ -53,6 +53,7 @@ fn header_is_up_to_date() {
         "src/ffi/pet/events.rs",
         "src/ffi/pet/detect.rs",
         "src/ffi/pet/corrections.rs",
+        "src/ffi/pet/background.rs",
         "src/ffi/pet/phantom.rs",
         "src/ffi/pet/simulation.rs",
         "src/ffi/pet/measures.rs",

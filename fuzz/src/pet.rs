@@ -61,6 +61,10 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::detect,
         Self::factors,
         Self::attenuation,
+        Self::fan_sums,
+        Self::singles,
+        Self::randoms,
+        Self::scatter,
         Self::phantom_image,
         Self::simulate,
         Self::expect,
@@ -534,18 +538,24 @@ impl Pet<'_> {
         [3, 4, 5].map(|n| self.caller.input.small(n, 6, SIDE))
     }
 
-    fn factors(&mut self) {
-        let (handle, efficiencies) = (self.handle(), self.efficiencies());
-        let attenuation = if self.caller.input.odd(2).is_some() {
-            Made::NONE
-        } else {
-            let (shape, dtype) = (self.map_shape(), self.caller.dtype(F32));
-            self.caller.input_tensor(&shape, dtype, &|k| 0.005 * (1.0 + plain(k)), false)
-        };
-        let input = &mut self.caller.input;
+    fn map(&mut self) -> Made {
+        if self.caller.input.odd(2).is_some() {
+            return Made::NONE;
+        }
+        let (shape, dtype) = (self.map_shape(), self.caller.dtype(F32));
+        self.caller.input_tensor(&shape, dtype, &|k| 0.005 * (1.0 + plain(k)), false)
+    }
+
+    fn directions(&mut self) -> u32 {
+        self.caller.input.odd(96).map_or(2, |k| [0, 1, 20, 1 << 14, 1 << 15, u32::MAX][usize::from(k) % 6])
+    }
+
+    /// NULL now and then.
+    fn factor_options(&mut self) -> *const isoc_pet_factor_options {
+        let (directions, input) = (self.directions(), &mut self.caller.input);
         let o = isoc_pet_factor_options {
             struct_size: input.struct_size(size_of::<isoc_pet_factor_options>()),
-            directions: input.odd(96).map_or(2, |k| [0, 1, 20, 1 << 14, 1 << 15, u32::MAX][usize::from(k) % 6]),
+            directions,
             duration: input.real(60.0),
             branching: input.real(0.0),
             half_life: input.real(6586.0),
@@ -559,8 +569,12 @@ impl Pet<'_> {
             map_centre_z: input.real(0.0),
         };
         let passed = self.caller.passed(o);
-        let options = if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() };
-        let to = self.histos_out(self.views, F32);
+        if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() }
+    }
+
+    fn factors(&mut self) {
+        let (handle, efficiencies, attenuation) = (self.handle(), self.efficiencies(), self.map());
+        let (options, to) = (self.factor_options(), self.histos_out(self.views, F32));
         let done =
             call!(self.caller, isoc_pet_factors(handle, options, efficiencies.tensor, attenuation.tensor, to.tensor));
         self.caller.done(done, Some(to));
@@ -573,6 +587,93 @@ impl Pet<'_> {
         let units = self.caller.input_tensor(&shape, dtypes[0], &|k| 1000.0 * (plain(k) - 1.0), false);
         let to = self.caller.output_tensor(&shape, dtypes[1]);
         let done = call!(self.caller, isoc_pet_attenuation(handle, kilovolts, units.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn fan_sums(&mut self) {
+        let (handle, field_of_view) = (self.handle(), self.caller.input.real(0.0));
+        let n = self.caller.input.small(16, 40, EVENTS);
+        // Values of u32 are eight times as large.
+        let whole = |k: usize| k as f64 / 8.0;
+        let dtypes = [U32; 3].map(|dtype| self.caller.dtype(dtype));
+        // The call takes their number from them.
+        let crystals = self.caller.input_tensor(&[n, 2], dtypes[0], &|k| whole(k / 2 % 16 + 16 * (k % 2)), false);
+        let labels = if self.caller.input.odd(2).is_some() {
+            Made::NONE
+        } else {
+            self.caller.input_tensor(&[n], dtypes[1], &|k| whole(k % 2), true)
+        };
+        // The call takes the number of labels from them.
+        let sums = self.caller.output_of_its_size(&[2, self.crystals], dtypes[2]);
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut dropped: isoc_pet_dropped = unsafe { std::mem::zeroed() };
+        dropped.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_dropped>());
+        let dropped = self.caller.passed(dropped);
+        let done = call!(
+            self.caller,
+            isoc_pet_fan_sums(handle, field_of_view, crystals.tensor, labels.tensor, sums.tensor, dropped)
+        );
+        self.caller.done(done, Some(sums));
+    }
+
+    fn singles(&mut self) {
+        let handle = self.handle();
+        let [field_of_view, duration, window] = [0.0, 60.0, 0.0].map(|v| self.caller.input.real(v));
+        let dtypes = [U32, F32].map(|dtype| self.caller.dtype(dtype));
+        let sums = self.caller.input_tensor(&[self.crystals], dtypes[0], &|k| 1.0 + plain(k), true);
+        let to = self.caller.output_tensor(&[self.crystals], dtypes[1]);
+        let done =
+            call!(self.caller, isoc_pet_singles(handle, field_of_view, duration, window, sums.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn randoms(&mut self) {
+        let handle = self.handle();
+        let [duration, window] = [60.0, 0.0].map(|v| self.caller.input.real(v));
+        let (directions, dtype) = (self.directions(), self.caller.dtype(F32));
+        let singles = self.caller.input_tensor(&[self.crystals], dtype, &|k| 100.0 * (1.0 + plain(k)), true);
+        let to = self.histos_out(self.views, F32);
+        let done =
+            call!(self.caller, isoc_pet_randoms(handle, duration, window, directions, singles.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn scatter(&mut self) {
+        let (handle, image, factors) = (self.handle(), self.image(), self.factor_options());
+        let (efficiencies, attenuation) = (self.efficiencies(), self.map());
+        let measured = if self.caller.input.odd(2).is_some() { Made::NONE } else { self.histos(self.views, U32) };
+        let (randoms, to) = (self.optional_histos(), self.histos_out(self.views, F32));
+        let input = &mut self.caller.input;
+        let o = isoc_pet_scatter_options {
+            struct_size: input.struct_size(size_of::<isoc_pet_scatter_options>()),
+            reserved: input.code(1),
+            factors,
+            energy_resolution: input.real(0.0),
+            energy_lower: input.real(0.0),
+            energy_upper: input.real(0.0),
+            tof_fwhm: input.real(0.0),
+            spacing: input.real(0.0),
+        };
+        let passed = self.caller.passed(o);
+        let options = if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() };
+        // SAFETY: plain numbers, for which zeros are valid.
+        let mut found: isoc_pet_scatter_found = unsafe { std::mem::zeroed() };
+        found.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_scatter_found>());
+        let found = self.caller.passed(found);
+        let done = call!(
+            self.caller,
+            isoc_pet_scatter(
+                handle,
+                options,
+                image.tensor,
+                efficiencies.tensor,
+                attenuation.tensor,
+                measured.tensor,
+                randoms.tensor,
+                to.tensor,
+                found
+            )
+        );
         self.caller.done(done, Some(to));
     }
 
@@ -594,7 +695,10 @@ impl Pet<'_> {
 
     fn scan(&mut self) -> *const isoc_pet_scan {
         let ((bodies, body_count), (radial_table_count, radial_table)) = (self.bodies(), self.radial_table());
+        let map = if self.caller.input.odd(2).is_none() { Made::NONE } else { self.map() };
         let input = &mut self.caller.input;
+        // The careful caller's photons do not scatter; others' do in one of three scans.
+        let resolution = if input.odd(2).is_some() { input.real(0.11) } else { 0.0 };
         let scan = isoc_pet_scan {
             struct_size: input.struct_size(size_of::<isoc_pet_scan>()),
             radial_table_count,
@@ -608,9 +712,19 @@ impl Pet<'_> {
             radial_table,
             randoms: input.real(0.1),
             random_window: input.real(0.0),
-            scatter: input.real(0.1),
+            scatter: if resolution == 0.0 { input.real(0.1) } else { input.real(0.0) },
             scatter_sigma: input.real(0.0),
             seed: input.byte().into(),
+            energy_resolution: resolution,
+            energy_lower: input.real(0.0),
+            energy_upper: input.real(0.0),
+            attenuation: map.tensor,
+            map_voxel_x: input.real(0.0),
+            map_voxel_y: input.real(0.0),
+            map_voxel_z: input.real(0.0),
+            map_centre_x: input.real(0.0),
+            map_centre_y: input.real(0.0),
+            map_centre_z: input.real(0.0),
         };
         self.caller.passed(scan)
     }

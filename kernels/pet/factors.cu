@@ -44,8 +44,10 @@ struct Factors {
     float *volume;
     int nx, ny, nz, column;
     double first[2], voxel[2];
+    // Of random coincidences: how far from the middle of a line they are at most; 0 for decays.
+    double accidental;
 };
-static_assert(sizeof(Plane) == 96 && sizeof(Direction) == 80 && sizeof(Cone) == 32 && sizeof(Factors) == 272);
+static_assert(sizeof(Plane) == 96 && sizeof(Direction) == 80 && sizeof(Cone) == 32 && sizeof(Factors) == 280);
 
 constexpr double TAU = 6.28318530717958647692;
 // Lines of a cell along either axis: src/pet/factors/cones.rs.
@@ -153,9 +155,18 @@ extern "C" __global__ void __launch_bounds__(128, 4) factors_measured(const __gr
             double t;
             const unsigned crystal = meet(p, place, { sign * cos * cosine, sign * sin * cosine, sign * sine }, t);
             value *= crystal == NONE ? 0 : p.efficiencies[crystal];
+            if (p.accidental > 0 && value > 0) {
+                const Vector along = { cos * cosine, sin * cosine, sine };
+                value /= (float)fabs(dot(p.planes[crystal].normal, along));
+            }
             (end ? far[0] : far[1]) = (float)t;
         }
         if (value > 0) {
+            if (p.accidental > 0) {
+                const float length = far[0] + far[1], middle = 0.5f * (far[1] - far[0]);
+                value *= length * length;
+                far[0] = (float)p.accidental - middle, far[1] = (float)p.accidental + middle;
+            }
             if (p.map) value *= p.through[((size_t)direction.cone * p.across + i / FINE) * p.along + j / FINE];
             behind = fminf(behind, far[0]), ahead = fminf(ahead, far[1]);
         }

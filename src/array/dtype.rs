@@ -34,6 +34,8 @@ impl DType {
     pub(crate) const VOLUMES: &[Self] = &[Self::F32, Self::U8, Self::U16, Self::F16];
     /// Histo-images, which may be counts.
     pub(crate) const HISTOS: &[Self] = &[Self::F32, Self::U32];
+    /// Sums of counts.
+    pub(crate) const SUMS: &[Self] = &[Self::F32, Self::F64, Self::U32];
     /// Numbers of crystals, labels.
     pub(crate) const COUNTS: &[Self] = &[Self::U8, Self::U16, Self::U32];
     /// Times of events: bins, or ps.

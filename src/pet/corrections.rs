@@ -2,7 +2,7 @@
 
 use super::factors::{self, Acquisition, AttenuationMap, Factors, Hounsfield};
 use super::gpu;
-use super::plan::{AnyEngine, Pet};
+use super::plan::Pet;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{LogLevel, NanPolicy};
 use crate::cpu::buffer::Buffer;
@@ -33,30 +33,15 @@ impl Default for FactorOptions {
     }
 }
 
-/// Of a map's voxels, mm, and of its centre: what is more is a mistake.
-const LARGEST: f64 = 1000.0;
-/// See [`LARGEST`].
-const FARTHEST: f64 = 10_000.0;
-
 impl FactorOptions {
     /// Where a map is.
-    fn map<'a>(&self, values: &'a [f32], shape: [usize; 3], lattice: [f64; 3]) -> Result<AttenuationMap<'a>> {
-        for (axis, name) in ["x", "y", "z"].into_iter().enumerate() {
-            let (voxel, centre) = (self.map_voxel[axis], self.map_centre[axis]);
-            for (what, v) in [("map_voxel", voxel), ("map_centre", centre)] {
-                if !v.is_finite() {
-                    fail!(NotFiniteParameter, "options.{what}_{name} is {v}; it must be finite, in mm");
-                }
-            }
-            if !(0.0..=LARGEST).contains(&voxel) {
-                fail!(OutOfRange, "options.map_voxel_{name} is {voxel} mm; it must be 0 to {LARGEST}");
-            }
-            if centre.abs() > FARTHEST {
-                fail!(OutOfRange, "options.map_centre_{name} is {centre} mm; it must be -{FARTHEST} to {FARTHEST}");
-            }
-        }
-        let voxel = std::array::from_fn(|a| if self.map_voxel[a] == 0.0 { lattice[a] } else { self.map_voxel[a] });
-        Ok(AttenuationMap { values, shape, voxel, centre: self.map_centre })
+    pub(super) fn map<'a>(
+        &self,
+        values: &'a [f32],
+        shape: [usize; 3],
+        lattice: [f64; 3],
+    ) -> Result<AttenuationMap<'a>> {
+        AttenuationMap::new((values, shape), "options", self.map_voxel, self.map_centre, lattice)
     }
 }
 
@@ -87,13 +72,7 @@ impl Pet {
         let factors = self.context.install(made)?;
         drop(values);
         match self.gpus().first() {
-            Some(device) => {
-                let held = match &self.engine {
-                    Some(AnyEngine::Gpu(engine)) => engine.held(),
-                    _ => 0,
-                };
-                gpu::factors::write(&self.context, device, &factors, &mut to, (self.stream(), held))
-            }
+            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, (self.stream(), self.held())),
             None => factors.write(&self.context, &to),
         }
     }
@@ -115,7 +94,7 @@ impl Pet {
     }
 
     /// A copy of an attenuation map.
-    fn read_map(&self, options: &FactorOptions, from: &Array<3>) -> Result<Buffer> {
+    pub(super) fn read_map(&self, options: &FactorOptions, from: &Array<3>) -> Result<Buffer> {
         let lattice = self.lattice()?;
         let needed = factors::Map::bytes(&options.map(&[], from.shape(), lattice.voxel())?, lattice);
         let cap = self.context.memory_cap(0);

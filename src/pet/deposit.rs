@@ -53,7 +53,7 @@ impl Dropped {
             + self.overflow
     }
 
-    fn add(self, other: Self) -> Self {
+    pub(super) fn add(self, other: Self) -> Self {
         Self {
             unknown: self.unknown + other.unknown,
             not_finite: self.not_finite + other.not_finite,

@@ -48,9 +48,10 @@ fn case(
     let scan = Scan {
         source: Source::Phantom(&phantom),
         attenuation: &phantom,
+        map: None,
         scanner: Scanner { diameter, axial_length, max_tilt: TILT },
         resolution: Resolution { time, radial: Radial::Constant(1.5), axial: 1.5 },
-        background: Background { randoms, scatter: 0.2, scatter_sigma: 0.2 * diameter, window: 3000.0 },
+        background: Background { randoms, scatter: 0.2, scatter_sigma: 0.2 * diameter, window: 3000.0, compton: None },
     };
     let context =
         Context::new(ContextOptions { compute: Compute::Cpu, threads: 2, ..ContextOptions::default() }).unwrap();

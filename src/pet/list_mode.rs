@@ -5,7 +5,7 @@ use super::doubts;
 use super::events::{self, EventArrays, Events, Source};
 use super::gpu::deposit::{Depositor, List, check_place};
 use super::lattice::Lattice;
-use super::plan::{AnyEngine, Pet};
+use super::plan::Pet;
 use super::scanner::{self, CrystalArrays, CrystalEvents, DetectedMut, Lost, Scanner};
 use crate::array::{Array, ArrayMut};
 use crate::context::LogLevel;
@@ -111,11 +111,7 @@ impl Pet {
             Some(depositor) => depositor,
             None => Depositor::new(&device, self.view_set()?, self.scanner.as_ref())?,
         };
-        let held = match &self.engine {
-            Some(AnyEngine::Gpu(engine)) => engine.held(),
-            _ => 0,
-        };
-        let dropped = depositor.deposit(&self.context, lattice, list, histos, (self.stream(), held));
+        let dropped = depositor.deposit(&self.context, lattice, list, histos, (self.stream(), self.held()));
         // Under a cap, the engine counts on having all of it.
         if !self.context.caps_gpus() {
             self.depositor = Some(depositor);

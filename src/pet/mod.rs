@@ -4,9 +4,11 @@
 //! S. Ha, M. Ispiryan, S. Matej, K. Mueller, "GPU-Based spatially variant SR kernel modeling and projections in 3D DIRECT TOF
 //! PET Reconstruction"; S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009. Millimetres, picoseconds and radians throughout.
 
+pub mod background;
 mod bits;
 #[cfg(test)]
 mod cases;
+mod compton;
 pub mod corrections;
 pub(crate) mod cpu;
 pub mod deposit;
@@ -29,6 +31,7 @@ pub(crate) mod quadrature;
 mod reconstruct;
 pub mod response;
 pub mod scanner;
+pub mod scatter;
 pub mod simulation;
 mod spectrum;
 mod studies;

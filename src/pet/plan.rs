@@ -201,6 +201,11 @@ impl Pet {
         Ok(())
     }
 
+    /// Of views without tables.
+    pub(super) fn response(&self) -> Option<&Response> {
+        self.response.as_ref()
+    }
+
     /// Sets a view's kernels: `map[y][x]`, offsets along x, y, z in voxels, `values[kernel][offset]`.
     pub fn set_tables(&mut self, view: usize, map: &[u32], offsets: &[[i32; 3]], values: &[f32]) -> Result<()> {
         let Some(geometry) = &mut self.geometry else {

@@ -2,6 +2,8 @@
    their device: the GPU where there is one. */
 #include "check.h"
 
+#include <stddef.h>
+
 enum { SIDE_X = 10, SIDE_Y = 9, SIDE_Z = 4, VOXELS = SIDE_X * SIDE_Y * SIDE_Z, AZIMUTHS = 2, TILTS = 2, ALL = AZIMUTHS * TILTS, EVENTS = 8 };
 enum { HISTOS = ALL * VOXELS, KERNEL = 3 };
 
@@ -159,6 +161,10 @@ static void handles(void) {
     EARLY(isoc_pet_deposit(none, &p, &q, &t, &c, NULL));
     EARLY(isoc_pet_factors(none, NULL, NULL, NULL, &h));
     EARLY(isoc_pet_detect(none, &p, &q, &t, NULL, 0, &c, &t, NULL));
+    EARLY(isoc_pet_fan_sums(none, 0.0, &c, NULL, &c, NULL));
+    EARLY(isoc_pet_singles(none, 0.0, 60.0, 100.0, &t, &t));
+    EARLY(isoc_pet_randoms(none, 60.0, 100.0, 0, &t, &h));
+    EARLY(isoc_pet_scatter(none, NULL, &i, NULL, &i, NULL, NULL, &h, NULL));
     EARLY(isoc_pet_simulate(none, &s, NULL, &p, &q, &t, &tally));
     EARLY(isoc_pet_expect(none, &s, NULL, &tally, &h, NULL));
     EARLY(isoc_pet_phantom_image(none, bodies, 2, 0, &v));
@@ -548,6 +554,24 @@ static void simulations(void) {
     SIMULATE("scatter", s.scatter = -0.1, OUT_OF_RANGE, "-0.1");
     SIMULATE("window", s.random_window = -3.0, OUT_OF_RANGE, "window is -3");
     SIMULATE("scatter's width", s.scatter_sigma = -3.0, OUT_OF_RANGE, "scatter_sigma is -3");
+    /* With an energy window, the bodies scatter instead. */
+    SIMULATE("a caller that knows of no energies", s.struct_size = (uint32_t)offsetof(isoc_pet_scan, energy_resolution), OK, NULL);
+    /* Of detectors so near, a body so dense and lines so steep that most photons are measured: thousands are drawn for their part of the events. */
+    SIMULATE("an energy window",
+             (s.scatter = 0.0, s.energy_resolution = 0.11, s.diameter = s.axial_length = 100.0, bodies[0].attenuation = 0.04, g.max_tilt = 1.0,
+              check_ok("steep lines", isoc_pet_set_geometry(pet, &g, NULL))),
+             OK, NULL);
+    SIMULATE("scatter beside it", s.energy_resolution = 0.11, OUT_OF_RANGE, "scan.scatter is 0.2 beside an energy window", "must be 0");
+    SIMULATE("a lower edge alone", s.energy_lower = 435.0, OUT_OF_RANGE, "scan.energy_resolution is 0", "above 0");
+    SIMULATE("an upper edge alone", s.energy_upper = NAN, OUT_OF_RANGE, "scan.energy_resolution is 0");
+    SIMULATE("resolution in percent", (s.scatter = 0.0, s.energy_resolution = 11.0), OUT_OF_RANGE, "scan.energy_resolution is 11", "at most 1");
+    SIMULATE("resolution below 0", (s.scatter = 0.0, s.energy_resolution = -0.1), OUT_OF_RANGE, "scan.energy_resolution is -0.1");
+    SIMULATE("resolution of NaN", (s.scatter = 0.0, s.energy_resolution = NAN), NOT_FINITE_PARAMETER, "scan.energy_resolution is NaN");
+    SIMULATE("a lower edge above 511 keV", (s.scatter = 0.0, s.energy_resolution = 0.11, s.energy_lower = 600.0), OUT_OF_RANGE,
+             "scan.energy_lower is 600 keV", "below 511");
+    SIMULATE("an upper edge in MeV", (s.scatter = 0.0, s.energy_resolution = 0.11, s.energy_upper = 0.5), OUT_OF_RANGE,
+             "scan.energy_upper is 0.5 keV", "above 511");
+    SIMULATE("nothing that scatters", (s.scatter = 0.0, s.energy_resolution = 0.11, bodies[0].attenuation = 0.0), OUT_OF_RANGE, "nothing scatters");
     SIMULATE("overlap", q.data = first, OVERLAP, "share memory");
     SIMULATE("events that coincide", p.strides = still, TENSOR_STRIDES, "share memory");
     SIMULATE("whole times", t.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "time_differences.dtype");
@@ -561,6 +585,8 @@ static void simulations(void) {
     BAD("simulate: another image", i.shape = wide, isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), TENSOR_SHAPE,
         "activity.shape[2] is 11");
     EXPECT("as it is", (void)0, OK, NULL);
+    EXPECT("an energy window", (s.scatter = 0.0, s.energy_resolution = 0.11), OK, NULL);
+    EXPECT("scatter beside it", s.energy_resolution = 0.11, OUT_OF_RANGE, "scan.scatter is 0.2", "must be 0");
     EXPECT("counts", a.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "factors.dtype");
     EXPECT("overlap", b.data = factors, OVERLAP, "share memory");
     EXPECT("a short tally", tally.struct_size = 4, STRUCT_SIZE, "struct_size is 4");
@@ -603,8 +629,8 @@ static int32_t stop(void *user, double fraction, const char *stage) {
 
 enum { CRYSTALS = 12 };
 static double places[CRYSTALS][3], normals[CRYSTALS][3], edges[4];
-// One after the other, so that what overlaps with a later one does not with those before.
-static uint32_t list[4 * EVENTS];
+// One after the other, so that what overlaps with a later one does not with those before; and room for crystals' sums over the last.
+static uint32_t list[4 * EVENTS + CRYSTALS];
 static uint32_t (*const named)[2] = (uint32_t (*)[2])list, *const bins = list + 2 * EVENTS, *const labels = list + 3 * EVENTS;
 static isoc_pet_scanner detectors;
 static isoc_pet_blocks rings;
@@ -665,6 +691,32 @@ static void has_corrections(void) {
     lost.struct_size = sizeof lost;
 }
 
+static uint32_t sums[2 * CRYSTALS];
+/* With room for histo-images, as efficiencies. */
+static float rates[HISTOS];
+static double field_of_view, duration, window;
+static uint32_t directions;
+static isoc_tensor sums_tensor, rates_tensor;
+static isoc_pet_scatter_options around;
+static isoc_pet_scatter_found estimate;
+
+/* What randoms and scatter are made of, with lines so level that a view has few. */
+static void has_background(void) {
+    isoc_pet_geometry level = geometry();
+    level.max_tilt = 0.04;
+    check_ok("set_geometry", isoc_pet_set_geometry(pet, &level, NULL));
+    has_corrections();
+    for (int k = 0; k < 2 * CRYSTALS; k++)
+        sums[k] = 100;
+    for (int k = 0; k < HISTOS; k++)
+        rates[k] = 1000.0f;
+    sums_tensor = tensor(sums, 1, crystal_list, ISOC_DTYPE_UINT, 32);
+    rates_tensor = tensor(rates, 1, crystal_list, ISOC_DTYPE_FLOAT, 32);
+    field_of_view = 0.0, duration = 60.0, window = 0.0, directions = 4;
+    memset(&around, 0, sizeof around), memset(&estimate, 0, sizeof estimate);
+    around.struct_size = sizeof around, around.factors = &wanted, estimate.struct_size = sizeof estimate;
+}
+
 static void contexts(void) {
     isoc_context_options c;
     memset(&c, 0, sizeof c);
@@ -683,6 +735,9 @@ static void contexts(void) {
     check_status("memory cap: simulate", isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), ISOC_STATUS_MEMORY_CAP, cap);
     has_scanner();
     check_status("memory cap: factors", isoc_pet_factors(pet, NULL, NULL, NULL, &h), ISOC_STATUS_MEMORY_CAP, NULL);
+    has_background();
+    check_status("memory cap: randoms", isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &h), ISOC_STATUS_MEMORY_CAP, cap);
+    check_status("memory cap: scatter", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
     check_status("memory cap: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
     c.memory_cap = c.gpu_memory_cap = 0, c.progress = stop;
     check_ok("context", isoc_context_create(&c, &cancelled));
@@ -694,6 +749,12 @@ static void contexts(void) {
     has_corrections();
     check_status("cancel: factors", isoc_pet_factors(pet, &wanted, NULL, NULL, &h), gone, NULL);
     check_status("cancel: detect", isoc_pet_detect(pet, &p, &q, &t, NULL, 0, &named_tensor, &bins_tensor, NULL), gone, NULL);
+    has_background();
+    check_status("cancel: fan sums", isoc_pet_fan_sums(pet, 0.0, &named_tensor, NULL, &sums_tensor, NULL), gone, NULL);
+    check_status("cancel: singles", isoc_pet_singles(pet, 0.0, 60.0, 0.0, &sums_tensor, &rates_tensor), gone, NULL);
+    check_status("cancel: randoms", isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &h), gone, NULL);
+    check_status("cancel: scatter", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &h, NULL), gone, NULL);
+    expect("a cancel leaves sums and rates", sums[0] == 100 && rates[0] == 1000.0f);
     check_status("cancel: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), gone, NULL);
     expect("a cancel leaves the image", out[0] == -7.0f && out[VOXELS - 1] == -7.0f);
     set_up(lenient);
@@ -729,6 +790,19 @@ static void contexts(void) {
 #define DETECT(name, change, status, ...)                                                                                     \
     BAD("detect: " name, (has_corrections(), change),                                                                         \
         isoc_pet_detect(pet, &p, &q, &t, &efficiencies_tensor, 1, &named_tensor, &bins_tensor, &lost), status, __VA_ARGS__)
+
+#define FAN_SUMS(name, change, status, ...)                                                                                   \
+    BAD("fan sums: " name, (has_background(), change),                                                                        \
+        isoc_pet_fan_sums(pet, field_of_view, &named_tensor, &labels_tensor, &sums_tensor, &dropped), status, __VA_ARGS__)
+#define SINGLES(name, change, status, ...)                                                                                    \
+    BAD("singles: " name, (has_background(), change),                                                                         \
+        isoc_pet_singles(pet, field_of_view, duration, window, &sums_tensor, &rates_tensor), status, __VA_ARGS__)
+#define RANDOMS(name, change, status, ...)                                                                                    \
+    BAD("randoms: " name, (has_background(), change), isoc_pet_randoms(pet, duration, window, directions, &rates_tensor, &a), \
+        status, __VA_ARGS__)
+#define SCATTER(name, change, status, ...)                                                                                    \
+    BAD("scatter: " name, (has_background(), change),                                                                         \
+        isoc_pet_scatter(pet, &around, &i, &efficiencies_tensor, &map_tensor, &c, &b, &a, &estimate), status, __VA_ARGS__)
 
 static void blocks(void) {
     BLOCKS(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
@@ -971,6 +1045,292 @@ static void detected_events(void) {
     expect("undetected", lost.undetected == EVENTS - 2 && lost.missed == 2 && lost.outside_window == 0);
 }
 
+/* The scanner again, as its places are now. */
+static int moved(void) {
+    check_ok("set_scanner", isoc_pet_set_scanner(pet, &detectors, &places_tensor, NULL));
+    return 0;
+}
+
+static int without_bins(void) {
+    detectors.time_bins = 0, detectors.time_edges = NULL;
+    return moved();
+}
+
+static int of_points(void) {
+    detectors.crystal_width = detectors.crystal_height = 0.0;
+    return moved();
+}
+
+static void delayed_events(void) {
+    static const int64_t three[] = { EVENTS, 3 }, fewer[] = { EVENTS - 1 }, none[] = { 0, 2 }, minus[] = { -1, 2 }, huge[] = { INT64_MAX, 2 };
+    static const int64_t few[] = { CRYSTALS - 1 }, sets[] = { 1 << 17, CRYSTALS }, no_sets[] = { 0, CRYSTALS }, two[] = { 2, CRYSTALS };
+    static const int64_t narrow[] = { 2, CRYSTALS - 1 };
+    FAN_SUMS("as they are", (void)0, OK, NULL);
+    FAN_SUMS("of two labels", (sums_tensor.ndim = 2, sums_tensor.shape = two), OK, NULL);
+    BAD("fan sums: no scanner", (void)0, isoc_pet_fan_sums(pet, 0.0, &named_tensor, NULL, &sums_tensor, NULL), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    FAN_SUMS("a field of view below 0", field_of_view = -1.0, OUT_OF_RANGE, "field_of_view is -1 mm", "at least 0");
+    FAN_SUMS("a field of view of NaN", field_of_view = NAN, NOT_FINITE_PARAMETER, "field_of_view is NaN", "in mm");
+    FAN_SUMS("three an event", named_tensor.shape = three, TENSOR_SHAPE, "crystals.shape[1] is 3", "must be 2");
+    FAN_SUMS("crystals in a line", named_tensor.ndim = 1, TENSOR_NDIM, "crystals.ndim is 1");
+    FAN_SUMS("real crystals", named_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "crystals.dtype");
+    FAN_SUMS("signed crystals", named_tensor.dtype.code = 0, TENSOR_DTYPE, "crystals.dtype");
+    FAN_SUMS("crystals without shape", named_tensor.shape = NULL, NULL_POINTER, "crystals.shape is NULL");
+    FAN_SUMS("crystals without data", named_tensor.data = NULL, NULL_POINTER, "crystals.data is NULL");
+    FAN_SUMS("less than no events", named_tensor.shape = minus, OUT_OF_RANGE, "crystals.shape[0] is -1");
+    FAN_SUMS("more events than there can be", named_tensor.shape = huge, OUT_OF_RANGE, "9223372036854775807");
+    FAN_SUMS("fewer labels", labels_tensor.shape = fewer, TENSOR_SHAPE, "labels.shape[0] is 7", "must be 8");
+    FAN_SUMS("real labels", labels_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "labels.dtype");
+    FAN_SUMS("labels without crystals", named_tensor.shape = none, TENSOR_SHAPE, "labels.shape[0] is not 0");
+    FAN_SUMS("fewer sums", sums_tensor.shape = few, TENSOR_SHAPE, "sums.shape", "is 11", "must be 12");
+    FAN_SUMS("fewer sums a label", (sums_tensor.ndim = 2, sums_tensor.shape = narrow), TENSOR_SHAPE, "sums.shape[1] is 11", "must be 12");
+    FAN_SUMS("no sums", (sums_tensor.ndim = 2, sums_tensor.shape = no_sets), OUT_OF_RANGE, "sums.shape[0] is 0");
+    FAN_SUMS("too many sums", (sums_tensor.ndim = 2, sums_tensor.shape = sets), OUT_OF_RANGE, "sums.shape[0] is 131072");
+    FAN_SUMS("real sums", sums_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "sums.dtype");
+    FAN_SUMS("small sums", sums_tensor.dtype.bits = 16, TENSOR_DTYPE, "sums.dtype");
+    FAN_SUMS("a full sum", sums[6] = UINT32_MAX, SIZE_OVERFLOW, "sums[0, 6] would be above 2^32 - 1");
+    FAN_SUMS("a short struct", dropped.struct_size = 8, STRUCT_SIZE, "isoc_pet_dropped.struct_size is 8");
+    FAN_SUMS("a short struct for no events", (named_tensor.shape = labels_tensor.shape = none, dropped.struct_size = 8), STRUCT_SIZE,
+             "struct_size is 8");
+    FAN_SUMS("overlap of crystals", sums_tensor.data = named, OVERLAP, "crystals", "sums", "share memory");
+    FAN_SUMS("overlap of labels", sums_tensor.data = labels, OVERLAP, "labels", "sums", "share memory");
+    BAD("fan sums: no crystals", has_background(), isoc_pet_fan_sums(pet, 0.0, NULL, NULL, &sums_tensor, NULL), NULL_POINTER, "crystals is NULL");
+    BAD("fan sums: nowhere", has_background(), isoc_pet_fan_sums(pet, 0.0, &named_tensor, NULL, NULL, NULL), NULL_POINTER, "sums is NULL");
+    BAD("fan sums: uncounted", has_background(), isoc_pet_fan_sums(pet, 0.0, &named_tensor, NULL, &sums_tensor, NULL), OK, NULL);
+
+    /* One event for each cause: a crystal and a label that there are not, a pair of one crystal, one that is steep, and one beside the lattice. */
+    set_up(ctx);
+    has_background();
+    places[3][2] = 200.0, (void)moved();
+    memset(sums, 0, sizeof sums);
+    sums_tensor.ndim = 2, sums_tensor.shape = two;
+    isoc_pet_dropped dropped;
+    memset(&dropped, 0, sizeof dropped);
+    dropped.struct_size = sizeof dropped;
+    named[0][1] = CRYSTALS, labels[1] = 2, named[2][1] = named[2][0], labels[4] = 1, named[7][0] = 0, named[7][1] = 5;
+    check_ok("fan_sums", isoc_pet_fan_sums(pet, 0.0, &named_tensor, &labels_tensor, &sums_tensor, &dropped));
+    expect("unknown", dropped.unknown == 2);
+    expect("a pair of one crystal", dropped.equal_positions == 1);
+    expect("steep", dropped.outside_tilts == 1);
+    expect("beside the lattice", dropped.outside_lattice == 1 && dropped.events == 5);
+    uint32_t sum = 0;
+    for (int k = 0; k < 2 * CRYSTALS; k++)
+        sum += sums[k];
+    expect("the others are counted twice", sum == 2 * (EVENTS - 5));
+    expect("of their labels", sums[5] == 1 && sums[11] == 1 && sums[0] == 1 && sums[6] == 1 && sums[CRYSTALS + 4] == 1 && sums[CRYSTALS + 10] == 1);
+    check_ok("a wide field of view", isoc_pet_fan_sums(pet, 300.0, &named_tensor, &labels_tensor, &sums_tensor, &dropped));
+    expect("has it, and adds", dropped.outside_lattice == 0 && dropped.events == 4 && sums[0] == 3 && sums[5] == 3 && sums[6] == 2);
+    named_tensor.shape = none, named_tensor.data = NULL;
+    check_ok("no events", isoc_pet_fan_sums(pet, 0.0, &named_tensor, NULL, &sums_tensor, &dropped));
+    expect("no events are dropped", dropped.events == 0 && dropped.unknown == 0 && sums[0] == 3);
+}
+
+static void single_rates(void) {
+    static const int64_t fewer[] = { CRYSTALS - 1 };
+    SINGLES("as they are", (void)0, OK, NULL);
+    SINGLES("of real sums", sums_tensor = tensor(efficiencies, 1, crystal_list, ISOC_DTYPE_FLOAT, 32), OK, NULL);
+    BAD("singles: no scanner", (void)0, isoc_pet_singles(pet, 0.0, 60.0, 0.0, &sums_tensor, &rates_tensor), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    SINGLES("a field of view below 0", field_of_view = -1.0, OUT_OF_RANGE, "field_of_view is -1 mm");
+    SINGLES("an infinite field of view", field_of_view = INFINITY, NOT_FINITE_PARAMETER, "field_of_view is inf");
+    SINGLES("no duration", duration = 0.0, OUT_OF_RANGE, "duration is 0 s", "above 0");
+    SINGLES("a duration below 0", duration = -60.0, OUT_OF_RANGE, "duration is -60 s");
+    SINGLES("a duration of NaN", duration = NAN, NOT_FINITE_PARAMETER, "duration is NaN");
+    SINGLES("a window below 0", window = -1.0, OUT_OF_RANGE, "window is -1 ps", "above 0");
+    SINGLES("a window of NaN", window = NAN, NOT_FINITE_PARAMETER, "window is NaN");
+    SINGLES("a window that nobody knows", without_bins(), NOT_CONFIGURED, "window is 0", "the scanner has no time bins");
+    SINGLES("a window of its own", (without_bins(), window = 3000.0), OK, NULL);
+    SINGLES("fewer sums", sums_tensor.shape = fewer, TENSOR_SHAPE, "sums.shape[0] is 11", "must be 12");
+    SINGLES("signed sums", sums_tensor.dtype.code = 0, TENSOR_DTYPE, "sums.dtype");
+    SINGLES("fewer rates", rates_tensor.shape = fewer, TENSOR_SHAPE, "singles.shape[0] is 11", "must be 12");
+    SINGLES("whole rates", rates_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "singles.dtype");
+    SINGLES("a sum below 0", (sums_tensor = tensor(efficiencies, 1, crystal_list, ISOC_DTYPE_FLOAT, 32), efficiencies[5] = -2.0f), OUT_OF_RANGE,
+            "sums[5] is -2", "at least 0");
+    SINGLES("a sum of NaN", (sums_tensor = tensor(efficiencies, 1, crystal_list, ISOC_DTYPE_FLOAT, 32), efficiencies[5] = NAN), NOT_FINITE_DATA,
+            "sums[5] is NaN");
+    SINGLES("no sums", memset(sums, 0, sizeof sums), OUT_OF_RANGE, "sums are 0 everywhere", "no delayed coincidences");
+    SINGLES("a sum of no pairs", (places[3][2] = 200.0, moved()), OUT_OF_RANGE, "sums[3] is 100", "no other in its fan");
+    SINGLES("overlap", rates_tensor.data = sums, OVERLAP, "sums", "singles", "share memory");
+    BAD("singles: NULL", has_background(), isoc_pet_singles(pet, 0.0, 60.0, 0.0, NULL, &rates_tensor), NULL_POINTER, "sums is NULL");
+    BAD("singles: nowhere", has_background(), isoc_pet_singles(pet, 0.0, 60.0, 0.0, &sums_tensor, NULL), NULL_POINTER, "singles is NULL");
+
+    /* Of 150 ps at most, each with the one that faces it: 100 are 2 window duration s^2. */
+    set_up(ctx);
+    has_background();
+    check_ok("singles", isoc_pet_singles(pet, 0.0, 60.0, 0.0, &sums_tensor, &rates_tensor));
+    const double rate = sqrt(100.0 / (2.0 * 150e-12 * 60.0));
+    int alike = 1;
+    for (int k = 0; k < CRYSTALS; k++)
+        alike &= fabs(rates[k] - rate) < 1e-4 * rate;
+    expect("equal sums are of equal rates", alike);
+}
+
+static double sum_of(const float *values) {
+    double sum = 0.0;
+    for (int k = 0; k < HISTOS; k++)
+        sum += values[k];
+    return sum;
+}
+
+static void random_events(void) {
+    static const int64_t fewer[] = { CRYSTALS - 1 }, three[] = { 3, SIDE_Z, SIDE_Y, SIDE_X };
+    RANDOMS("as they are", (void)0, OK, NULL);
+    RANDOMS("of directions as usual", directions = 0, OK, NULL);
+    BAD("randoms: no scanner", (void)0, isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &a), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    RANDOMS("of points", of_points(), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+    RANDOMS("no duration", duration = 0.0, OUT_OF_RANGE, "duration is 0 s", "above 0");
+    RANDOMS("a duration below 0", duration = -60.0, OUT_OF_RANGE, "duration is -60 s");
+    RANDOMS("an infinite duration", duration = INFINITY, NOT_FINITE_PARAMETER, "duration is inf");
+    RANDOMS("a window below 0", window = -1.0, OUT_OF_RANGE, "window is -1 ps", "above 0");
+    RANDOMS("a window of NaN", window = NAN, NOT_FINITE_PARAMETER, "window is NaN");
+    RANDOMS("directions", directions = 16385, OUT_OF_RANGE, "directions is 16385", "1 to 16384");
+    RANDOMS("fewer rates", rates_tensor.shape = fewer, TENSOR_SHAPE, "singles.shape[0] is 11", "must be 12");
+    RANDOMS("whole rates", rates_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "singles.dtype");
+    RANDOMS("a rate below 0", rates[7] = -1.0f, OUT_OF_RANGE, "singles[7] is -1", "at least 0");
+    RANDOMS("a rate of NaN", rates[3] = NAN, NOT_FINITE_DATA, "singles[3] is NaN");
+    RANDOMS("no rate", memset(rates, 0, sizeof rates), OUT_OF_RANGE, "singles are 0 everywhere");
+    RANDOMS("histo-images: views", a.shape = three, TENSOR_SHAPE, "histo_images.shape[0] is 3", "must be 4");
+    RANDOMS("histo-images of doubles", a.dtype.bits = 64, TENSOR_DTYPE, "histo_images.dtype");
+    RANDOMS("histo-images of counts", a.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "histo_images.dtype");
+    RANDOMS("overlap", a.data = rates, OVERLAP, "singles", "histo_images", "share memory");
+    BAD("randoms: NULL", has_background(), isoc_pet_randoms(pet, 60.0, 0.0, 4, NULL, &a), NULL_POINTER, "singles is NULL");
+    BAD("randoms: nowhere", has_background(), isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, NULL), NULL_POINTER, "histo_images is NULL");
+
+    /* By crystals so wide that nearly all lines meet some. */
+    set_up(ctx);
+    has_background();
+    detectors.crystal_width = 210.0, detectors.crystal_height = 100.0, (void)moved();
+    isoc_tensor a = histo_tensor(factors), b = histo_tensor(additive);
+    check_ok("randoms of 60 s", isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &a));
+    check_ok("randoms of 120 s", isoc_pet_randoms(pet, 120.0, 150.0, 4, &rates_tensor, &b));
+    int above = 1;
+    for (int k = 0; k < HISTOS; k++)
+        above &= factors[k] >= 0.0f;
+    const double once = sum_of(factors);
+    expect("there are randoms", above && once > 0.0);
+    expect("twice as many in twice the time", fabs(sum_of(additive) - 2.0 * once) < 1e-5 * once);
+    for (int k = 0; k < CRYSTALS; k++)
+        rates[k] *= 3.0f;
+    check_ok("randoms of higher rates", isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &b));
+    expect("as the square of the rates", fabs(sum_of(additive) - 9.0 * once) < 1e-4 * once);
+}
+
+static void scattered_events(void) {
+    static const int64_t fewer[] = { CRYSTALS - 1 }, none[] = { 3, 0, 4 }, three[] = { 3, SIDE_Z, SIDE_Y, SIDE_X };
+    static const int64_t wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 };
+    static double doubles[VOXELS];
+    doubles[VOXELS / 2] = 1.0;
+    SCATTER("as it is", (void)0, OK, NULL);
+    SCATTER("of an image of doubles", i = tensor(doubles, 3, image_shape, ISOC_DTYPE_FLOAT, 64), OK, NULL);
+    SCATTER("randoms that are counts", b = c, OK, NULL);
+    BAD("scatter: as simple as can be", has_background(), isoc_pet_scatter(pet, NULL, &i, NULL, &map_tensor, NULL, NULL, &a, NULL), OK, NULL);
+    BAD("scatter: no scanner", (void)0, isoc_pet_scatter(pet, NULL, &i, NULL, &map_tensor, NULL, NULL, &a, NULL), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    SCATTER("of points", of_points(), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+    SCATTER("struct_size", around.struct_size = 3, STRUCT_SIZE, "isoc_pet_scatter_options.struct_size is 3");
+    SCATTER("struct_size of factors", wanted.struct_size = 3, STRUCT_SIZE, "isoc_pet_factor_options.struct_size is 3");
+    SCATTER("struct_size of what is found", estimate.struct_size = 8, STRUCT_SIZE, "isoc_pet_scatter_found.struct_size is 8");
+    SCATTER("reserved", around.reserved = 1, OUT_OF_RANGE, "options.reserved is 1", "must be 0");
+    SCATTER("resolution in percent", around.energy_resolution = 11.0, OUT_OF_RANGE, "options.energy_resolution is 11", "at most 1");
+    SCATTER("resolution below 0", around.energy_resolution = -0.1, OUT_OF_RANGE, "options.energy_resolution is -0.1", "above 0");
+    SCATTER("resolution of NaN", around.energy_resolution = NAN, NOT_FINITE_PARAMETER, "options.energy_resolution is NaN");
+    SCATTER("a lower edge above 511 keV", around.energy_lower = 600.0, OUT_OF_RANGE, "options.energy_lower is 600 keV", "below 511");
+    SCATTER("an upper edge in MeV", around.energy_upper = 0.5, OUT_OF_RANGE, "options.energy_upper is 0.5 keV", "above 511");
+    SCATTER("an infinite edge", around.energy_upper = INFINITY, NOT_FINITE_PARAMETER, "options.energy_upper is inf");
+    SCATTER("places too near", around.spacing = 1.0, OUT_OF_RANGE, "options.spacing is 1 mm", "4 to 100");
+    SCATTER("places of NaN", around.spacing = NAN, NOT_FINITE_PARAMETER, "options.spacing is NaN");
+    SCATTER("time", around.tof_fwhm = -1.0, OUT_OF_RANGE, "options.tof_fwhm is -1 ps", "at least 0");
+    SCATTER("time of NaN", around.tof_fwhm = NAN, NOT_FINITE_PARAMETER, "options.tof_fwhm is NaN");
+    SCATTER("directions", wanted.directions = 16385, OUT_OF_RANGE, "options.directions is 16385", "1 to 16384");
+    SCATTER("duration", wanted.duration = -1.0, OUT_OF_RANGE, "options.duration is -1 s");
+    SCATTER("voxels of the map", wanted.map_voxel_y = -1.0, OUT_OF_RANGE, "options.map_voxel_y is -1 mm");
+    SCATTER("another image", i.shape = wide, TENSOR_SHAPE, "image.shape[2] is 11", "must be 10");
+    SCATTER("an image of counts", i.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "image.dtype");
+    SCATTER("an image below 0", image[9] = -1.0f, OUT_OF_RANGE, "image[0, 0, 9] is -1", "at least 0");
+    SCATTER("an image of NaN", image[9] = NAN, NOT_FINITE_DATA, "image[0, 0, 9] is NaN");
+    SCATTER("fewer efficiencies", efficiencies_tensor.shape = fewer, TENSOR_SHAPE, "efficiencies.shape[0] is 11", "must be 12 ((crystals)");
+    SCATTER("an efficiency below 0", efficiencies[7] = -0.25f, OUT_OF_RANGE, "efficiencies[7] is -0.25", "at least 0");
+    SCATTER("an efficiency of NaN", efficiencies[3] = NAN, NOT_FINITE_DATA, "efficiencies[3] is NaN");
+    SCATTER("no efficiency", memset(efficiencies, 0, sizeof efficiencies), OUT_OF_RANGE, "efficiencies are 0 everywhere");
+    SCATTER("a map of nothing", map_tensor.shape = none, OUT_OF_RANGE, "attenuation.shape[1] is 0");
+    SCATTER("a flat map", map_tensor.ndim = 2, TENSOR_NDIM, "attenuation.ndim is 2", "must be 3 (nz, ny, nx)");
+    SCATTER("a map below 0", map[25] = -0.5f, OUT_OF_RANGE, "attenuation[1, 1, 1] is -0.5 /mm");
+    SCATTER("Hounsfield units", map[0] = -1000.0f, OUT_OF_RANGE, "attenuation[0, 0, 0] is -1000 /mm", "Hounsfield", "isoc_pet_attenuation");
+    SCATTER("a map of NaN", map[25] = NAN, NOT_FINITE_DATA, "attenuation[1, 1, 1] is NaN");
+    SCATTER("a map of air", memset(map, 0, sizeof map), OUT_OF_RANGE, "attenuation", "nothing scatters");
+    SCATTER("a map elsewhere", wanted.map_centre_z = 5000.0, OK, NULL);
+    SCATTER("measured: views", c.shape = three, TENSOR_SHAPE, "measured.shape[0] is 3", "must be 4");
+    SCATTER("measured: doubles", (c.dtype.code = ISOC_DTYPE_FLOAT, c.dtype.bits = 64), TENSOR_DTYPE, "measured.dtype");
+    SCATTER("counts below 0", (c = h, histos[11] = -1.0f), OUT_OF_RANGE, "measured[0, 0, 1, 1] is -1", "must not be below 0");
+    SCATTER("counts of NaN", (c = h, histos[0] = NAN), NOT_FINITE_DATA, "measured[0, 0, 0, 0] is NaN");
+    SCATTER("randoms: views", b.shape = three, TENSOR_SHAPE, "randoms.shape[0] is 3", "must be 4");
+    SCATTER("randoms below 0", additive[1] = -1e-3f, OUT_OF_RANGE, "randoms[0, 0, 0, 1] is -0.001", "must not be below 0");
+    SCATTER("infinite randoms", additive[VOXELS] = INFINITY, NOT_FINITE_DATA, "randoms[1, 0, 0, 0] is inf");
+    SCATTER("additive: views", a.shape = three, TENSOR_SHAPE, "additive.shape[0] is 3", "must be 4");
+    SCATTER("additive: counts", a.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "additive.dtype");
+    SCATTER("overlap of the image", i.data = a.data = rates, OVERLAP, "image", "additive", "share memory");
+    SCATTER("overlap of efficiencies", a.data = efficiencies, OVERLAP, "efficiencies", "additive", "share memory");
+    SCATTER("overlap of the map", a.data = map, OVERLAP, "attenuation", "additive", "share memory");
+    SCATTER("overlap of counts", a.data = counts, OVERLAP, "measured", "additive", "share memory");
+    SCATTER("overlap of randoms", a.data = additive, OVERLAP, "randoms", "additive", "share memory");
+    BAD("scatter: no image", has_background(), isoc_pet_scatter(pet, NULL, NULL, NULL, &map_tensor, NULL, NULL, &a, NULL), NULL_POINTER,
+        "image is NULL");
+    BAD("scatter: no attenuation", has_background(), isoc_pet_scatter(pet, NULL, &i, NULL, NULL, NULL, NULL, &a, NULL), NULL_POINTER,
+        "attenuation is NULL");
+    BAD("scatter: nowhere", has_background(), isoc_pet_scatter(pet, NULL, &i, NULL, &map_tensor, NULL, NULL, NULL, NULL), NULL_POINTER,
+        "additive is NULL");
+
+    /* In water, by crystals so wide that nearly all lines meet some. */
+    static float alone[HISTOS];
+    set_up(ctx);
+    has_background();
+    detectors.crystal_width = 210.0, detectors.crystal_height = 100.0, (void)moved();
+    isoc_tensor i = image_tensor(image), a = histo_tensor(alone), b = histo_tensor(additive), to = histo_tensor(factors), c = histo_tensor(histos);
+    check_ok("scatter", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &a, &estimate));
+    double most = 0.0, off = 0.0;
+    int above = 1;
+    for (int k = 0; k < HISTOS; k++)
+        above &= alone[k] >= 0.0f, most = fmax(most, alone[k]), additive[k] = 1e-3f * (float)(k % 7);
+    expect("water scatters", above && most > 0.0);
+    const double scatter = sum_of(alone);
+    expect("as much as is found", fabs(estimate.scatter - scatter) < 1e-5 * scatter);
+    expect("as it is", estimate.places > 0 && estimate.scale == 1.0 && estimate.tails == 0.0 && estimate.tails_scatter == 0.0);
+    check_ok("beside randoms", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, &b, &to, &estimate));
+    for (int k = 0; k < HISTOS; k++)
+        off = fmax(off, fabs(factors[k] - (double)alone[k] - additive[k]));
+    expect("these are added", off < 1e-6 * (most + 6e-3) && fabs(estimate.scatter - scatter) < 1e-5 * scatter);
+    wanted.duration = 120.0, wanted.half_life = 0.0;
+    check_ok("of stable activity", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &to, &estimate));
+    const double stable = estimate.scatter;
+    wanted.duration = 60.0;
+    check_ok("in half of the time", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &to, &estimate));
+    expect("half as much", fabs(estimate.scatter - 0.5 * stable) < 1e-5 * stable);
+    /* Water in a corner alone, and counts in all voxels: those far from it tell the scale. */
+    for (int k = 0; k < HISTOS; k++)
+        histos[k] = 5.0f;
+    wanted.map_voxel_x = wanted.map_voxel_y = 4.0, wanted.map_centre_x = wanted.map_centre_y = -28.0;
+    check_ok("of tails", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, &c, NULL, &to, &estimate));
+    expect("scaled by them", estimate.tails > 400.0 && estimate.tails_scatter > 0.0
+        && fabs(estimate.scale * estimate.tails_scatter - estimate.tails) < 1e-6 * estimate.tails
+        && fabs(sum_of(factors) - estimate.scale * estimate.scatter) < 1e-4 * sum_of(factors));
+    memset(histos, 0, sizeof histos);
+    check_ok("of empty tails", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, &c, NULL, &to, &estimate));
+    expect("not scaled by them", estimate.tails == 0.0 && estimate.scale == 1.0);
+
+    /* A plan that knows no time's width is told one. */
+    isoc_pet_geometry g = geometry();
+    check_ok("isoc_pet_destroy", isoc_pet_destroy(pet));
+    check_ok("isoc_pet_create", isoc_pet_create(ctx, &pet));
+    check_ok("isoc_pet_set_geometry", isoc_pet_set_geometry(pet, &g, NULL));
+    (void)moved();
+    static const char *const words[] = { "options.tof_fwhm is 0", "no response", NULL };
+    check_status("scatter: no response", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &to, NULL),
+                 ISOC_STATUS_NOT_CONFIGURED, words);
+    around.tof_fwhm = 120.0;
+    check_ok("scatter of a time's width", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &to, NULL));
+}
+
 int main(void) {
     start();
     isoc_context_options c;
@@ -993,6 +1353,10 @@ int main(void) {
     all_factors();
     attenuations();
     detected_events();
+    delayed_events();
+    single_rates();
+    random_events();
+    scattered_events();
     empty_list();
     simulations();
     merits();

@@ -895,6 +895,40 @@ void pet(const iso::context &context) {
     expect_error("pet: more than all of the time", ISOC_STATUS_OUT_OF_RANGE, "options.live is 7",
                  [&] { plan.factors(wanted, nullptr, nullptr, { factors, { azimuths, depth, side, side } }); });
 
+    std::vector<uint32_t> pairs, sums(static_cast<std::size_t>(crystals));
+    for (uint32_t k = 0; k < crystals / 2; k++) // 40 blocks of 8, ring by ring: opposite each other
+        pairs.insert(pairs.end(), { k / 160 * 320 + k % 160, k / 160 * 320 + k % 160 + 160 });
+    const iso::pet::dropped delayed = plan.fan_sums(0, { pairs, { crystals / 2, 2 } }, nullptr, sums);
+    expect("pet: every crystal has one", delayed.events == 0 && std::count(sums.begin(), sums.end(), 1u) == crystals, std::to_string(delayed.events));
+    std::vector<float> rates(sums.size());
+    plan.singles(0, 60, 0, sums, rates);
+    expect("pet: every crystal has a rate", *std::min_element(rates.begin(), rates.end()) > 0);
+    expect_error("pet: no time", ISOC_STATUS_OUT_OF_RANGE, "duration is 0", [&] { plan.singles(0, 0, 0, sums, rates); });
+    const auto total = [](const std::vector<float> &values) { return std::accumulate(values.begin(), values.end(), 0.0); };
+    const iso::tensor to(additive, { azimuths, depth, side, side });
+    plan.randoms(60, 0, 4, rates, to);
+    const double once = total(additive);
+    plan.randoms(120, 0, 4, rates, to);
+    expect_near("pet: randoms of twice the time", total(additive) / once, 2, 1e-5);
+    std::fill(hounsfield.begin(), hounsfield.end(), 0.0096f);
+    iso::pet::factor_options unit;
+    unit.directions = 4;
+    iso::pet::scatter_options around;
+    around.factors = &unit;
+    const iso::pet::scatter_found scattered = plan.scatter(around, i, nullptr, water, nullptr, { doubled, { azimuths, depth, side, side } }, to);
+    expect_near("pet: scatter and what is added", total(additive) / (scattered.scatter + total(doubled)), 1, 1e-5);
+    expect("pet: water scatters", scattered.scatter > 0 && scattered.places > 0 && scattered.scale == 1);
+    around.spacing = 1;
+    expect_error("pet: places too near", ISOC_STATUS_OUT_OF_RANGE, "options.spacing is 1 mm",
+                 [&] { plan.scatter(around, i, nullptr, water, nullptr, nullptr, to); });
+    setup.energy_resolution = 0.11, setup.diameter = 100, setup.axial_length = 100;
+    g.max_tilt = 1.0; // most photons are measured, so that few are drawn in vain
+    plan.set_geometry(g);
+    const iso::pet::tally compton = plan.simulate(setup, nullptr, { p1, { events, 3 } }, { p2, { events, 3 } }, times);
+    expect("pet: simulated scatter", compton.scatter > 0 && compton.trues + compton.randoms + compton.scatter == events);
+    g.max_tilt = 0.1;
+    plan.set_geometry(g);
+
     const iso::pet::table_sizes sizes = plan.get_table_sizes(0);
     std::vector<uint32_t> map(side * side);
     std::vector<int32_t> offsets(static_cast<std::size_t>(3 * sizes.offsets));

@@ -217,6 +217,10 @@ function missing_and_extra_arguments()
         'PET.detect', {'first_positions'}, Inf
         'PET.attenuation', {'hounsfield'}, 2
         'PET.factors', {}, Inf
+        'PET.fanSums', {'crystals'}, Inf
+        'PET.singles', {'sums'}, Inf
+        'PET.randoms', {'singles'}, Inf
+        'PET.scatter', {'image'}, Inf
         'PET.phantomImage', {'bodies'}, 2
         'PET.simulate', {'scan'}, 3
         'PET.expect', {'scan'}, 3
@@ -423,6 +427,10 @@ function values_and_order_of_calls()
     says('PET.simulate', 'Bodies has 0 values', @() pet.simulate(struct('Seed', 1), 10));
     says('PET.simulate', 'Bodies(1).HalfX is 0', @() pet.simulate(struct('Bodies', struct('Activity', 1)), 10));
     says('PET.factors', 'setScanner comes first', @() pet.factors(ones(1, 3)));
+    says('PET.fanSums', 'setScanner comes first', @() pet.fanSums([1; 2]));
+    says('PET.singles', 'setScanner comes first', @() pet.singles(uint32([1 1]), 'Duration', 1, 'Window', 2000));
+    says('PET.randoms', 'setScanner comes first', @() pet.randoms([1 1], 'Duration', 1));
+    says('PET.scatter', 'setScanner comes first', @() pet.scatter(ones(12, 10, 4), 0.01 * ones(12, 10, 4), 'TofFwhm', 300));
     pet.setScanner([400 -400; 0 0; 0 0], [-1 1; 0 0; 0 0]);
     says('PET.detect', 'CrystalWidth and CrystalHeight must be above 0', @() pet.detect([300; 0; 0], [-300; 0; 0], 0));
     pet.setScanner([400 -400; 0 0; 0 0], [-1 1; 0 0; 0 0], 'CrystalWidth', 200, 'CrystalHeight', 50);
@@ -438,6 +446,38 @@ function values_and_order_of_calls()
     says('PET.factors', 'MapVoxel(1) is -1 mm', @() pet.factors([], ones(4, 3, 2) / 100, 'MapVoxel', -1));
     says('PET.factors', 'MapVoxel must be one number or three numbers, [x y z]', @() pet.factors('MapVoxel', [1 2]));
     says('PET.factors', 'MapCentre must be three numbers', @() pet.factors('MapCentre', 1));
+    says('PET.fanSums', 'crystals is 3 x 2; it must be 2 x events: write crystals.''', @() pet.fanSums(ones(3, 2)));
+    says('PET.fanSums', 'labels is 1 x 3; it must have 2, one an event', @() pet.fanSums([1 1; 2 2], [1 1 1]));
+    says('PET.fanSums', 'sums is of class double; it must be uint32', @() pet.fanSums([1; 2], [], zeros(2, 1)));
+    says('PET.fanSums', 'FieldOfView is -1 mm; it must be above 0', @() pet.fanSums([1; 2], 'FieldOfView', -1));
+    says('PET.fanSums', 'there is no ''Fov'' in the options; it has FieldOfView', @() pet.fanSums([1; 2], 'Fov', 100));
+    says('PET.singles', 'Duration is missing', @() pet.singles(uint32([1 1])));
+    says('PET.singles', 'Window is missing, and the scanner has no time bins that would tell it', @() pet.singles(uint32([1 1]), 'Duration', 60));
+    says('PET.singles', 'sums is 2 x 3; it must be 2 x 1 (one a crystal): of one label, write sums(:, 1)', @() pet.singles(zeros(2, 3, 'uint32'), 'Duration', 60));
+    says('PET.singles', 'sums are 0 everywhere', @() pet.singles(zeros(2, 1, 'uint32'), 'Duration', 60, 'Window', 2000));
+    says('PET.randoms', 'Duration is -60 s; it must be above 0', @() pet.randoms([1 1], 'Duration', -60));
+    says('PET.randoms', 'singles(2) is -1; it must be at least 0', @() pet.randoms([1 -1], 'Duration', 60));
+    says('PET.randoms', 'Directions is 20000; it must be 1 to 16384', @() pet.randoms([1 1], 'Duration', 60, 'Directions', 20000));
+    says('PET.scatter', 'attenuation is missing', @() pet.scatter(ones(12, 10, 4)));
+    says('PET.scatter', 'attenuation is empty', @() pet.scatter(ones(12, 10, 4), []));
+    scatter = @(varargin) pet.scatter(ones(12, 10, 4), 0.01 * ones(12, 10, 4), varargin{:});
+    says('PET.scatter', 'TofFwhm is missing, and the plan has no response that would tell it', @() scatter());
+    says('PET.scatter', 'Spacing is 1 mm; it must be 4 to 100', @() scatter('TofFwhm', 300, 'Spacing', 1));
+    says('PET.scatter', 'EnergyLower is 600 keV; it must be above 0 and below 511', @() scatter('TofFwhm', 300, 'EnergyLower', 600));
+    says('PET.scatter', 'EnergyResolution is 11; it must be above 0 and at most 1', @() scatter('TofFwhm', 300, 'EnergyResolution', 11));
+    says('PET.scatter', 'Efficiencies(2) is -1; it must be at least 0', @() scatter('TofFwhm', 300, 'Efficiencies', [1 -1]));
+    says('PET.scatter', 'Measured is 12 x 10 x 4; it must be 12 x 10 x 4 x 3', @() scatter('Measured', ones(12, 10, 4, 'single')));
+    says('PET.scatter', 'Randoms(3, 2, 1, 1) is -1; it must not be below 0', @() scatter('TofFwhm', 300, 'Randoms', ...
+         subsasgn(zeros(12, 10, 4, 3, 'single'), struct('type', '()', 'subs', {{3, 2, 1, 1}}), -1)));
+    says('PET.scatter', 'write single(Randoms)', @() scatter('Randoms', ones(12, 10, 4, 3)));
+    says('PET.scatter', 'HalfLife is 6586 beside a duration of 0', @() scatter('TofFwhm', 300, 'HalfLife', 6586));
+    says('PET.scatter', 'image(2, 1, 1) is -1; it must be at least 0', @() pet.scatter( ...
+         subsasgn(ones(12, 10, 4), struct('type', '()', 'subs', {{2, 1, 1}}), -1), 0.01 * ones(12, 10, 4), 'TofFwhm', 300));
+    says('PET.simulate', 'EnergyResolution is 0 beside an energy window; it must be above 0', ...
+         @() pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1), 'EnergyLower', 400), 10));
+    says('PET.simulate', 'Scatter is 0.1 beside an energy window', ...
+         @() pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1), 'EnergyResolution', 0.11, 'Scatter', 0.1), 10));
+    says('PET.simulate', 'Attenuation(1, 1, 1) is -1', @() pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1), 'Attenuation', -ones(4, 3, 2)), 10));
     says('PET.attenuation', 'kilovolts is 0.12; it must be 80 to 140', @() pet.attenuation(ones(4, 3, 2), 0.12));
     says('PET.attenuation', 'kilovolts is missing', @() pet.attenuation(ones(4, 3, 2)));
     says('PET.attenuation', 'write single(hounsfield)', @() pet.attenuation(int16(ones(4, 3, 2)), 120));

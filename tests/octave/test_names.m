@@ -74,6 +74,8 @@ function options(structs, enums, chosen)
     body = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).phantomImage(varargin{:});
     scan = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).simulate(varargin{:}, 4);
     factors = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).factors(varargin{:});
+    scatter = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).scatter(ones(4, 4, 4), 0.01 * ones(4, 4, 4), varargin{:});
+    of_factors = {'Branching', 'Delay', 'Directions', 'Duration', 'HalfLife', 'Live', 'MapCentre', 'MapVoxel'};
     ellipse = @(varargin) isocenter.CT('Angles', 0, 'Bins', 4).phantomVolume(varargin{:});
     ellipsoid = @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel').phantomImage(varargin{:});
     % The struct, who takes it, whose help has it, fields that come from elsewhere, and options that are no field.
@@ -99,6 +101,7 @@ function options(structs, enums, chosen)
         'isoc_pet_blocks', @(varargin) isocenter.PET.blockCrystals(varargin{:}), 'PET.blockCrystals', {}, {}
         'isoc_pet_scanner', @(varargin) pet.setScanner([400 -400; 0 0; 0 0], varargin{:}), 'PET.setScanner', {'TimeBins'}, {}
         'isoc_pet_factor_options', factors, 'PET.factors', {}, {}
+        'isoc_pet_scatter_options', scatter, 'PET.scatter', {'Factors'}, [of_factors, {'Efficiencies', 'Measured', 'Randoms'}]
         'isoc_pet_body', body, 'PET.phantomImage', {}, {}
         'isoc_pet_scan', scan, 'PET.simulate', {}, {}
         'isoc_ct_ellipse', ellipse, 'CT.sheppLogan', {}, {}
@@ -116,7 +119,7 @@ function options(structs, enums, chosen)
         end
         found = strsplit(regexprep(said, '^.*; it has ', ''), ', ');
         check_true(sprintf('%s: %s, expected %s', name, said, strjoin(wanted, ', ')), isequal(unique(found), wanted));
-        text = get_help_text(['isocenter.' place]);
+        text = help_of(place);
         for word = chosen(strcmp(chosen(:, 1), name), 2:3).'
             if strcmp(word{1}, 'unit'), continue; end % which has no default
             if any(strcmp(camel(word{1}), elsewhere)), continue; end
@@ -135,6 +138,15 @@ function options(structs, enums, chosen)
     end
 end
 
+% What help shows. Of a method with the name of a function of Octave that would be the function's: then the comment in the file.
+function text = help_of(place)
+    text = get_help_text(['isocenter.' place]);
+    parts = strsplit(place, '.');
+    if numel(parts) < 2 || exist(parts{2}) ~= 2, return; end
+    file = fullfile(fileparts(mfilename('fullpath')), '..', '..', 'cbindings', 'matlab', '+isocenter', [parts{1} '.m']);
+    text = regexp(fileread(file), ['function [^\n]*\<' parts{2} '\(self[^\n]*\n((\s*%[^\n]*\n)+)'], 'tokens', 'once'){1};
+end
+
 function results(structs)
     ct = isocenter.CT('Angles', [0 1], 'Bins', 8);
     mri = isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel');
@@ -144,6 +156,7 @@ function results(structs)
     [measured, dropped] = pet.deposit(first, second, times);
     pet.setScanner([400 -400; 0 0; 0 0], 'CrystalWidth', 4, 'CrystalHeight', 4);
     [~, ~, lost] = pet.detect(first, second, times);
+    [~, found] = pet.scatter(pet.phantomImage(struct('HalfX', 20, 'Activity', 1)), 0.01 * ones(12, 10, 4));
     pet.setOptions('Iterations', 1);
     pet.reconstruct(measured);
     ct.reconstruct(zeros(8, 2, 'single'));
@@ -151,7 +164,7 @@ function results(structs)
     iterating.setOptions('Algorithm', 'sirt');
     iterating.reconstruct(zeros(8, 2, 'single'));
     for pair = {'isoc_ct_iteration', iterating.history(); 'isoc_ct_info', ct.info(); 'isoc_ct_output_info', ct.output(); 'isoc_mri_info', mri.info(); 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
-                'isoc_pet_dropped', dropped; 'isoc_pet_lost', lost; 'isoc_pet_iteration', pet.history()}.'
+                'isoc_pet_dropped', dropped; 'isoc_pet_lost', lost; 'isoc_pet_scatter_found', found; 'isoc_pet_iteration', pet.history()}.'
         list = structs.(pair{1});
         list = list(~ismember(list, {'struct_size', 'reserved'}));
         check_true([pair{1} ' is told as the header has it'], isequal(fieldnames(pair{2}).', cellfun(@camel, list, 'UniformOutput', false)));

@@ -5,6 +5,8 @@ function test_pet()
     events();
     crystals();
     factors();
+    accidentals();
+    scattered();
     reconstructions();
     scans();
 end
@@ -164,6 +166,89 @@ function factors()
     ct = pet.attenuation([-1000 0; -700 1000], 120);
     check_near('attenuation', ct, [0 0.0096; 0.3 * 0.0096, 9.6e-6 * 1047 + 5.1e-6 * 953], 1e-5);
     check_true('attenuation is single', isa(ct, 'single') && isequal(size(pet.attenuation(zeros(4, 3, 2, 'single'), 100)), [4 3 2]));
+end
+
+function accidentals()
+    pet = small();
+    [places, normals] = isocenter.PET.blockCrystals('Blocks', 24, 'Across', 4, 'Along', 12, 'Diameter', 600, 'PitchAcross', 19.6, 'PitchAlong', 16);
+    pet.setScanner(places, normals, 'CrystalWidth', 19.6, 'CrystalHeight', 16);
+    n = columns(places);
+    ring = 24 * 4;
+    across = 12 * 4; % from a crystal to the one beyond the axis
+    % In the field of view, in it and up by one ring, up by too many; neighbours; one crystal; crystals that there are not.
+    pairs = [1 1 1 1 1 0 n + 1; 1 + across, 1 + across + ring, 1 + across + 11 * ring, 2, 1, 1, 1];
+    [sums, dropped] = pet.fanSums(pairs);
+    check_true('sums', isa(sums, 'uint32') && isequal(size(sums), [n 1]) && sum(sums) == 4);
+    check_true('of both crystals', isequal(sums([1, 1 + across, 1 + across + ring]).', uint32([2 1 1])));
+    check_true('dropped', dropped.Events == 5 && dropped.OutsideTilts == 1 && dropped.OutsideLattice == 1 && dropped.EqualPositions == 1 && dropped.Unknown == 2);
+    check_true('adds, of any class', isequal(pet.fanSums(uint16(pairs), [], sums), 2 * sums));
+    by_label = pet.fanSums(pairs(:, 1:2), [1 3]);
+    check_true('by label', isequal(size(by_label), [n 3]) && isequal(sum(by_label), [2 0 2]) && isequal(uint32(sum(by_label, 2)), sums));
+    [by_label, dropped] = pet.fanSums(pairs(:, 1:2), [2 0], by_label);
+    check_true('adds by label', isequal(sum(by_label), [2 2 2]) && dropped.Unknown == 1);
+    [wide, dropped] = pet.fanSums(pairs, 'FieldOfView', 620);
+    check_true('a field of view', sum(wide) == 6 && dropped.OutsideLattice == 0);
+    [none, dropped] = pet.fanSums([]);
+    check_true('no events', isequal(none, zeros(n, 1, 'uint32')) && dropped.Events == 0);
+
+    [first, second] = find(triu(ones(n), 1));
+    all_of_them = [first second].';
+    sums = pet.fanSums(all_of_them);
+    check_true('crystals in the middle have more partners', max(sums) > min(sums) && min(sums) > 0);
+    % Each pair has 2 w s^2 T = 1.
+    rates = pet.singles(sums, 'Duration', 60, 'Window', 1000);
+    check_true('singles', isa(rates, 'single') && isequal(size(rates), [n 1]));
+    check_near('of equal crystals', rates, sqrt(1 / (2e-9 * 60)) * ones(n, 1), 1e-3);
+    check_near('four times the sums', pet.singles(single(4 * sums), 'Duration', 60, 'Window', 1000), 2 * rates, 1e-3);
+    randoms = pet.randoms(rates, 'Duration', 60, 'Window', 1000);
+    check_true('randoms', isa(randoms, 'single') && isequal(size(randoms), [12 10 4 6]) && all(randoms(:) >= 0) && any(randoms(:)));
+    check_near('ten times as long', pet.randoms(double(rates), 'Duration', 600, 'Window', 1000), 10 * randoms, 1e-5);
+    rand('seed', 11);
+    measured = pet.depositCrystals(all_of_them, 2000 * rand(1, columns(all_of_them)) - 1000);
+    % Some 5000 counts.
+    check_near('randoms expect the counts', sum(double(measured(:))), sum(double(randoms(:))), 0.05);
+    pet.setScanner(places, normals, 'CrystalWidth', 19.6, 'CrystalHeight', 16, 'TimeEdges', -1000:10:1000);
+    check_near('the window of time bins', pet.singles(sums, 'Duration', 60), rates, 1e-6);
+end
+
+function scattered()
+    pet = small();
+    [places, normals] = isocenter.PET.blockCrystals('Blocks', 24, 'Across', 8, 'Along', 12, 'Diameter', 600, 'PitchAcross', 9.8, 'PitchAlong', 8);
+    pet.setScanner(places, normals, 'CrystalWidth', 9.8, 'CrystalHeight', 8);
+    body = struct('HalfX', 16, 'HalfZ', 100, 'Activity', 1e6, 'Attenuation', 0.0096);
+    image = pet.phantomImage(body);
+    water = pet.phantomImage(body, 'attenuation');
+    [additive, found] = pet.scatter(image, water);
+    check_true('scatter', isa(additive, 'single') && isequal(size(additive), [12 10 4 6]) && all(additive(:) >= 0) && all(isfinite(additive(:))));
+    check_true('found', found.Scatter > 0 && found.Scale == 1 && found.Places > 0);
+    check_near('its counts', sum(double(additive(:))), found.Scatter, 1e-4);
+    trues = double(pet.factors([], water)) .* double(pet.forward(image));
+    check_true('less than trues', found.Scatter < 0.3 * sum(trues(:)));
+    randoms = single(10 * ones(12, 10, 4, 6));
+    check_near('randoms are added', pet.scatter(double(image), double(water), 'Randoms', randoms), additive + randoms, 1e-5);
+    check_near('so are counts', pet.scatter(image, water, 'Randoms', uint32(randoms)), additive + randoms, 1e-5);
+    measured = uint32(3 * additive + randoms);
+    [scaled, found] = pet.scatter(image, water, 'Measured', measured, 'Randoms', randoms);
+    check_near('scaled by the tails', found.Scale, 3, 0.05);
+    check_near('and by all of that', scaled, found.Scale * additive + randoms, 1e-4);
+    check_true('tails', found.Tails > 0 && found.TailsScatter > 0 && abs(found.Scale - found.Tails / found.TailsScatter) < 1e-3);
+    check_near('efficiencies of both crystals', pet.scatter(image, water, 'Efficiencies', 0.5 * ones(1, columns(places))), additive / 4, 1e-4);
+    check_near('defaults', pet.scatter(image, water, struct('EnergyResolution', 0.11, 'EnergyLower', 435, 'EnergyUpper', 585, 'TofFwhm', 120, ...
+                                                            'Spacing', 20, 'MapVoxel', [8 8 6])), additive, 1e-6);
+    [~, found] = pet.scatter(image, water, 'EnergyLower', 480);
+    check_true('a smaller window has less scatter', found.Scatter < 0.95 * sum(double(additive(:))));
+    check_near('in Bq/ml, of voxels of 384 mm^3', pet.scatter(image, water, 'Duration', 60, 'Live', 0.5), 0.384 * 30 * additive, 1e-4);
+
+    scan = struct('Bodies', body, 'Diameter', 600, 'AxialLength', 400, 'EnergyResolution', 0.11, 'EnergyLower', 435, 'EnergyUpper', 585);
+    [~, ~, ~, tally] = pet.simulate(scan, 1e4);
+    check_true('simulated scatter', tally.Scatter > 100 && tally.Trues + tally.Scatter == 1e4);
+    box = struct('Shape', {'cylinder', 'box'}, 'HalfX', {16, 40}, 'HalfY', {16, 40}, 'HalfZ', {100, 120}, 'Activity', {1, 0}, 'Attenuation', {0, 0.0096});
+    scan = struct('Bodies', box, 'Diameter', 600, 'AxialLength', 400);
+    [~, ~, ~, of_bodies] = pet.simulate(scan, 1e4);
+    scan.Bodies = box(1);
+    scan.Attenuation = 0.0096 * ones(20, 16, 24); scan.MapVoxel = [4 5 10]; scan.MapCentre = [0 0 0];
+    [~, ~, ~, of_map] = pet.simulate(scan, 1e4);
+    check_near('a map in place of the bodies'' attenuation', of_map.Decays, of_bodies.Decays, 0.05);
 end
 
 function reconstructions()

@@ -20,6 +20,8 @@ classdef PET < handle
 %   setScanner, depositCrystals, blockCrystals   the same of events that name crystals
 %   detect           events with positions -> events that name crystals
 %   attenuation, factors   CT -> attenuation, and what reconstruct needs of a scanner and of it
+%   fanSums, singles, randoms   delayed coincidences -> rates of single photons -> randoms
+%   scatter          image and attenuation -> scatter and randoms, as reconstruct takes them
 %   forward, adjoint image -> histo-images and back, exact transposes of each other
 %   sensitivity      the image that the views see
 %   reconstruct, history   histo-images -> image (RAMLA, OSEM, MLEM), and how it went
@@ -159,8 +161,8 @@ classdef PET < handle
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE)
             %   IMAGE = pet.reconstruct(MEASURED, FACTORS, ADDITIVE, INITIAL)   begins with an image, instead of a uniform one
             %   FACTORS: the part that is measured in each voxel of each view, exp(-integral of attenuation) x efficiency, not its
-            %   inverse; those of the methods factors or expect. ADDITIVE: scatter + randoms, in counts. [] leaves one out: FACTORS of 1,
-            %   ADDITIVE of 0.
+            %   inverse; those of the methods factors or expect. ADDITIVE: scatter + randoms, in counts, as of the method scatter. [] leaves
+            %   one out: FACTORS of 1, ADDITIVE of 0.
             image = isocenter_mex('pet.reconstruct', self.id, varargin{:});
         end
 
@@ -183,7 +185,7 @@ classdef PET < handle
         end
 
         function setScanner(self, varargin)
-            % SETSCANNER  Crystals and time bins, which events of depositCrystals name, and factors and detect are of. It holds whatever the geometry.
+            % SETSCANNER  Crystals and time bins, which events of depositCrystals name, and detect, factors, randoms and scatter are of. It holds whatever the geometry.
             %   pet.setScanner(POSITIONS, NORMALS, NAME, VALUE, ...) or pet.setScanner(POSITIONS, NAME, VALUE, ...)
             %   POSITIONS: 3 x crystals, in mm, single or double: where photons are detected on average. NORMALS: the same of directions
             %   that faces look in, of any length; [] or left out: to the z axis. blockCrystals makes both.
@@ -254,6 +256,61 @@ classdef PET < handle
             made = isocenter_mex('pet.factors', self.id, varargin{:});
         end
 
+        function [sums, dropped] = fanSums(self, varargin)
+            % FANSUMS  Counts delayed coincidences by crystal: 1 for either crystal, where the line is near the axis and within the tilts.
+            %   [SUMS, DROPPED] = pet.fanSums(CRYSTALS, LABELS, SUMS, NAME, VALUE, ...)   or pet.fanSums(CRYSTALS, NAME, VALUE, ...), ...
+            %   setScanner comes first. CRYSTALS, LABELS: as for depositCrystals, LABELS [] or left out for 1 everywhere. SUMS: uint32,
+            %   crystals x labels; those given are added to, in a copy. Without them there are as many columns as the largest label.
+            %   DROPPED: see deposit; EqualPositions are pairs of one crystal, OutsideLattice those beyond the field of view, and Unknown
+            %   those of crystals or labels that there are not, such as label 0 for prompts.
+            %
+            %   FieldOfView   diameter about the axis, mm: the scanner has to measure all pairs of crystals whose lines are within; that of
+            %                 the circle in the lattice if left out
+            [sums, dropped] = isocenter_mex('pet.fan_sums', self.id, varargin{:});
+        end
+
+        function rates = singles(self, varargin)
+            % SINGLES  Photons that each crystal detects a second, of its delayed coincidences with all others: those of the largest likelihood.
+            %   SINGLES = pet.singles(SUMS, 'Duration', S, NAME, VALUE, ...)
+            %   SUMS: one a crystal, single or uint32, of fanSums. SINGLES: the same, single, in 1/s.
+            %
+            %   Duration      of the measurement, s (required)
+            %   Window        largest time difference of a delayed coincidence, ps; that of the scanner's time bins if left out
+            %   FieldOfView   as for fanSums
+            rates = isocenter_mex('pet.singles', self.id, varargin{:});
+        end
+
+        function histo_images = randoms(self, varargin)
+            % RANDOMS  Random coincidences that are expected of crystals which detect so many photons a second.
+            %   HISTO_IMAGES = pet.randoms(SINGLES, 'Duration', S, NAME, VALUE, ...)
+            %   SINGLES: one a crystal, single or double, in 1/s, of the method singles or the scanner's own. setScanner comes first, with a
+            %   width and a height of crystals.
+            %
+            %   Duration     of the measurement, s (required)
+            %   Window       largest time difference of an event, ps; that of the scanner's time bins, or none, if left out
+            %   Directions   as for factors (32)
+            histo_images = isocenter_mex('pet.randoms', self.id, varargin{:});
+        end
+
+        function [additive, found] = scatter(self, varargin)
+            % SCATTER  What reconstruct takes as ADDITIVE: single scatter of an image's activity, and randoms.
+            %   [ADDITIVE, FOUND] = pet.scatter(IMAGE, ATTENUATION, NAME, VALUE, ...)
+            %   IMAGE: nx x ny x nz, single or double, reconstructed with less in ADDITIVE; the next image is reconstructed with this one. Two
+            %   or three times are enough. ATTENUATION: as for factors. setScanner comes first, with a width and a height of crystals.
+            %   FOUND: Scatter, counts of single scatter; Scale, by which they were multiplied; Tails, counts beside all that attenuates, less
+            %   randoms; TailsScatter, single scatter there; Places, where photons are scattered.
+            %
+            %   Efficiencies       as for factors; [] or left out: 1
+            %   Measured           histo-images by whose tails, beside all that attenuates, scatter is scaled; without them it is not
+            %   Randoms            histo-images that are added, of the method randoms
+            %   EnergyResolution   full width at half maximum of the energy of unscattered photons over that energy (0.11)
+            %   EnergyLower, EnergyUpper   of the detectors' energy window, keV (435, 585)
+            %   TofFwhm            of the time difference, ps; that of setResponse if left out
+            %   Spacing            of places where photons are scattered, mm (20)
+            %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   those of the factors that IMAGE is of
+            [additive, found] = isocenter_mex('pet.scatter', self.id, varargin{:});
+        end
+
         function image = phantomImage(self, varargin)
             % PHANTOMIMAGE  Voxel means of a phantom's 'activity' (the default) or 'attenuation'.
             %   IMAGE = pet.phantomImage(BODIES, QUANTITY)
@@ -273,6 +330,9 @@ classdef PET < handle
             %   Randoms, Scatter                  their parts of all events (0)
             %   RandomWindow, ScatterSigma        ps (3000), mm (120)
             %   Seed          the same events for the same seed (0)
+            %   EnergyResolution, EnergyLower, EnergyUpper   as for scatter (0, 435, 585): with a resolution, photons are scattered by the
+            %                 bodies' attenuation, and Scatter has to be 0; with 0 they are not
+            %   Attenuation   of factors, with MapVoxel and MapCentre, in place of the bodies'
             [first_positions, second_positions, time_differences, tally] = isocenter_mex('pet.simulate', self.id, varargin{:});
         end
 
@@ -280,7 +340,8 @@ classdef PET < handle
             % EXPECT  What is expected of a simulated scan, as reconstruct takes it.
             %   [FACTORS, ADDITIVE] = pet.expect(SCAN, TALLY) or pet.expect(SCAN, TALLY, ACTIVITY)
             %   FACTORS are the counts that an activity of 1 in a voxel is expected to give in each view: they grow with the number of
-            %   events, may be above 1, and give reconstruct's image the unit of the bodies' Activity. ADDITIVE is in counts.
+            %   events, may be above 1, and give reconstruct's image the unit of the bodies' Activity. ADDITIVE is in counts; of
+            %   a scan with an EnergyResolution it has randoms alone, and the method scatter estimates the rest.
             [factors, additive] = isocenter_mex('pet.expect', self.id, varargin{:});
         end
 

@@ -133,6 +133,9 @@ std::string in_matlab(const std::string &message) {
         if (!is_not_zero(m.str(1))) return m.str();
         return m.str(1) + m.str(2) + (m.str(4) == "be 0 to" ? "be 1 to" : "be above 0");
     });
+    text = replaced(text, R"(\b([A-Z]\w*) is 0, and the (plan|scanner) has no )", [](const std::smatch &m) {
+        return is_not_zero(m.str(1)) ? m.str(1) + " is missing, and the " + m.str(2) + " has no " : m.str();
+    });
     text = replaced(text, R"(\bor 0 for\b)", as("or [] for"));
     text = replaced(text, R"(\(0 takes\b)", as("([] takes"));
     text = replaced(text, R"(\bbeyond max_tilt\b)", as("beyond MaxTilt"));

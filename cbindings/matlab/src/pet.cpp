@@ -127,6 +127,68 @@ static const record factors_record{ "options", sizeof(pet_factors), {
 } };
 #undef AT
 
+struct pet_fans {
+    double field_of_view;
+};
+static const record fans_record{ "options", sizeof(pet_fans), {
+    { "FieldOfView", field::real, offsetof(pet_fans, field_of_view), 0, nullptr, nullptr, true },
+} };
+
+// Of singles, and of randoms.
+struct pet_accidentals {
+    double field_of_view, duration, window;
+    uint32_t directions;
+};
+#define AT(member) offsetof(pet_accidentals, member)
+static const record singles_record{ "options", sizeof(pet_accidentals), {
+    { "Duration", field::real, AT(duration) },
+    { "Window", field::real, AT(window), 0, nullptr, nullptr, true },
+    { "FieldOfView", field::real, AT(field_of_view), 0, nullptr, nullptr, true },
+} };
+static const record randoms_record{ "options", sizeof(pet_accidentals), {
+    { "Duration", field::real, AT(duration) },
+    { "Window", field::real, AT(window), 0, nullptr, nullptr, true },
+    { "Directions", field::count32, AT(directions), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
+// The settings of one record behind those of another, within which it is.
+static record with(record r, const record &within, size_t at) {
+    for (setting s : within.settings) {
+        s.at += at;
+        r.settings.push_back(s);
+    }
+    return r;
+}
+
+struct pet_scatter {
+    isoc_pet_scatter_options o;
+    pet_factors factors;
+    const mxArray *efficiencies, *measured, *randoms;
+};
+#define AT(member) offsetof(pet_scatter, member)
+static const record scatter_record = with({ "options", sizeof(pet_scatter), {
+    { "Efficiencies", field::any, AT(efficiencies) },
+    { "Measured", field::any, AT(measured) },
+    { "Randoms", field::any, AT(randoms) },
+    { "EnergyResolution", field::real, AT(o.energy_resolution), 0, nullptr, nullptr, true },
+    { "EnergyLower", field::real, AT(o.energy_lower), 0, nullptr, nullptr, true },
+    { "EnergyUpper", field::real, AT(o.energy_upper), 0, nullptr, nullptr, true },
+    { "TofFwhm", field::real, AT(o.tof_fwhm), 0, nullptr, nullptr, true },
+    { "Spacing", field::real, AT(o.spacing), 0, nullptr, nullptr, true },
+} }, factors_record, AT(factors));
+#undef AT
+
+#define AT(member) offsetof(isoc_pet_scatter_found, member)
+static const record found_record{ "found", sizeof(isoc_pet_scatter_found), {
+    { "Scatter", field::real, AT(scatter) },
+    { "Scale", field::real, AT(scale) },
+    { "Tails", field::real, AT(tails) },
+    { "TailsScatter", field::real, AT(tails_scatter) },
+    { "Places", field::count64, AT(places) },
+} };
+#undef AT
+
 struct pet_detection {
     uint64_t seed;
     uint32_t bins;
@@ -161,20 +223,30 @@ static const record body_record{ "bodies", sizeof(isoc_pet_body), {
 } };
 #undef AT
 
-#define AT(member) offsetof(isoc_pet_scan, member)
-static const record scan_record{ "scan", sizeof(isoc_pet_scan), {
-    { "Bodies", field::records, AT(bodies), AT(body_count), nullptr, &body_record },
-    { "Diameter", field::real, AT(diameter), 0, nullptr, nullptr, true },
-    { "AxialLength", field::real, AT(axial_length), 0, nullptr, nullptr, true },
-    { "TofFwhm", field::real, AT(tof_fwhm) },
-    { "RadialFwhm", field::real, AT(radial_fwhm) },
-    { "AxialFwhm", field::real, AT(axial_fwhm) },
-    { "RadialTable", field::pairs, AT(radial_table), AT(radial_table_count) },
-    { "Randoms", field::real, AT(randoms) },
-    { "RandomWindow", field::real, AT(random_window), 0, nullptr, nullptr, true },
-    { "Scatter", field::real, AT(scatter) },
-    { "ScatterSigma", field::real, AT(scatter_sigma), 0, nullptr, nullptr, true },
-    { "Seed", field::count64, AT(seed) },
+struct pet_scan {
+    isoc_pet_scan s;
+    const mxArray *attenuation, *voxel, *centre;
+};
+#define AT(member) offsetof(pet_scan, member)
+static const record scan_record{ "scan", sizeof(pet_scan), {
+    { "Bodies", field::records, AT(s.bodies), AT(s.body_count), nullptr, &body_record },
+    { "Diameter", field::real, AT(s.diameter), 0, nullptr, nullptr, true },
+    { "AxialLength", field::real, AT(s.axial_length), 0, nullptr, nullptr, true },
+    { "TofFwhm", field::real, AT(s.tof_fwhm) },
+    { "RadialFwhm", field::real, AT(s.radial_fwhm) },
+    { "AxialFwhm", field::real, AT(s.axial_fwhm) },
+    { "RadialTable", field::pairs, AT(s.radial_table), AT(s.radial_table_count) },
+    { "Randoms", field::real, AT(s.randoms) },
+    { "RandomWindow", field::real, AT(s.random_window), 0, nullptr, nullptr, true },
+    { "Scatter", field::real, AT(s.scatter) },
+    { "ScatterSigma", field::real, AT(s.scatter_sigma), 0, nullptr, nullptr, true },
+    { "Seed", field::count64, AT(s.seed) },
+    { "EnergyResolution", field::real, AT(s.energy_resolution) },
+    { "EnergyLower", field::real, AT(s.energy_lower), 0, nullptr, nullptr, true },
+    { "EnergyUpper", field::real, AT(s.energy_upper), 0, nullptr, nullptr, true },
+    { "Attenuation", field::any, AT(attenuation) },
+    { "MapVoxel", field::any, AT(voxel) },
+    { "MapCentre", field::any, AT(centre) },
 } };
 #undef AT
 
@@ -510,10 +582,14 @@ static void set_scanner(call &c) {
     c.plan->pet_size.crystals = size.size[1], c.plan->pet_size.has_bins = s.s.time_bins > 0;
 }
 
-static optional_array efficiencies_of(const call &c, const mxArray *value) {
+static shape one_a_crystal(const call &c, const mxArray *value) {
     // Without a scanner any number will do: the library says what is missing.
     const int64_t known = c.plan->pet_size.crystals;
-    return { value, "efficiencies", real, { { value && !known ? static_cast<int64_t>(mxGetNumberOfElements(value)) : known }, "one a crystal" } };
+    return { { value && !known ? static_cast<int64_t>(mxGetNumberOfElements(value)) : known }, "one a crystal" };
+}
+
+static optional_array efficiencies_of(const call &c, const mxArray *value, const char *name = "efficiencies") {
+    return { value, name, real, one_a_crystal(c, value) };
 }
 
 // The sizes of a map, which may be any.
@@ -535,11 +611,23 @@ static void attenuation(call &c) {
     c.result(0, out.finish());
 }
 
-static std::vector<double> along_axes(const mxArray *value, const char *name, bool may_be_one) {
-    std::vector<double> three = with_kind("invalidOptions", [&] { return reals_of(value, name); });
+static std::vector<double> along_axes(const mxArray *value, const char *name, bool may_be_one, const char *invalid) {
+    std::vector<double> three = with_kind(invalid, [&] { return reals_of(value, name); });
     if (may_be_one && three.size() == 1) three.resize(3, three[0]);
-    if (three.size() != 3) fail("invalidOptions", "%s must be %sthree numbers, [x y z], in mm", name, may_be_one ? "one number or " : "");
+    if (three.size() != 3) fail(invalid, "%s must be %sthree numbers, [x y z], in mm", name, may_be_one ? "one number or " : "");
     return three;
+}
+
+// Where a map is, of options or a scan.
+template <class T> static void place_map(T &of, const mxArray *voxel, const mxArray *centre, const char *invalid = "invalidOptions") {
+    if (voxel) {
+        const std::vector<double> v = along_axes(voxel, "MapVoxel", true, invalid);
+        of.map_voxel_x = v[0], of.map_voxel_y = v[1], of.map_voxel_z = v[2];
+    }
+    if (centre) {
+        const std::vector<double> v = along_axes(centre, "MapCentre", false, invalid);
+        of.map_centre_x = v[0], of.map_centre_y = v[1], of.map_centre_z = v[2];
+    }
 }
 
 static void factors(call &c) {
@@ -548,14 +636,7 @@ static void factors(call &c) {
     pet_factors f{};
     f.o = sized<isoc_pet_factor_options>();
     settings_read(factors_record, c, settings, "invalidOptions", &f);
-    if (f.voxel) {
-        const std::vector<double> v = along_axes(f.voxel, "MapVoxel", true);
-        f.o.map_voxel_x = v[0], f.o.map_voxel_y = v[1], f.o.map_voxel_z = v[2];
-    }
-    if (f.centre) {
-        const std::vector<double> v = along_axes(f.centre, "MapCentre", false);
-        f.o.map_centre_x = v[0], f.o.map_centre_y = v[1], f.o.map_centre_z = v[2];
-    }
+    place_map(f.o, f.voxel, f.centre);
     const optional_array efficiencies = efficiencies_of(c, detected);
     const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
     array out(is_single, histo_images(c));
@@ -670,6 +751,80 @@ static void deposit_crystals(call &c) {
     c.result(1, settings_write(dropped_record, &dropped));
 }
 
+static void fan_sums(call &c) {
+    const mxArray *named = c.argument(0, "crystals");
+    const int settings = settings_at(c, 1, 3);
+    const mxArray *label = settings > 1 ? c.optional(1) : nullptr, *given = settings > 2 ? c.optional(2) : nullptr;
+    pet_fans f{};
+    settings_read(fans_record, c, settings, "invalidOptions", &f);
+    const auto events = static_cast<int64_t>(mxGetNumberOfElements(named) / 2);
+    if (!mxIsEmpty(named) && (mxGetNumberOfDimensions(named) != 2 || mxGetM(named) != 2))
+        fail("arrayShape", "crystals is %s; it must be 2 x events%s", times(size_of(named)).c_str(), transposing(named, 2, "crystals").c_str());
+    if (label && static_cast<int64_t>(mxGetNumberOfElements(label)) != events)
+        fail("arrayShape", "labels is %s; it must have %lld, one an event", times(size_of(label)).c_str(), static_cast<long long>(events));
+    const auto crystals = numbers_of(named, "crystals", { { 2, events }, "2 x events" });
+    const auto labels = label ? numbers_of(label, "labels", one_an_event(events)) : nullptr;
+    const int64_t each = c.plan->pet_size.crystals; // 0 without a scanner, of which the library says that it is missing
+    int64_t sets = labels ? largest_of(*labels, events) : 1;
+    if (given) sets = std::max<int64_t>(static_cast<int64_t>(mxGetNumberOfElements(given)) / std::max<int64_t>(each, 1), 1);
+    else if (sets > 65536) fail("invalidArgument", "labels has %lld; they must be at most 65536", static_cast<long long>(sets));
+    const shape size{ { each, sets }, "crystals x labels" };
+    const optional_array before(each ? given : nullptr, "sums", is_uint32, size);
+    const auto out = before.a ? std::make_unique<array>(*before.a, size) : std::make_unique<array>(is_uint32, size, array::contents::zeros);
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_fan_sums(c.plan->pet(), f.field_of_view, crystals->tensor(), labels ? labels->tensor() : nullptr, out->tensor(), &dropped), "invalidOptions");
+    c.result(0, out->finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static pet_accidentals accidentals_of(const record &r, const call &c) {
+    pet_accidentals a{};
+    settings_read(r, c, 1, "invalidOptions", &a);
+    if (a.duration == 0) fail("invalidOptions", "Duration is missing, or 0: of the measurement, in s");
+    return a;
+}
+
+static void singles(call &c) {
+    const mxArray *given = c.argument(0, "sums");
+    const pet_accidentals a = accidentals_of(singles_record, c);
+    shape size = one_a_crystal(c, given);
+    if (size.size[0] > 0 && static_cast<int64_t>(mxGetM(given)) == size.size[0] && mxGetN(given) > 1) size.cause = "of one label, write sums(:, 1)";
+    const array sums(given, "sums", counts, size);
+    array out(is_single, size);
+    check(isoc_pet_singles(c.plan->pet(), a.field_of_view, a.duration, a.window, sums.tensor(), out.tensor()), "invalidOptions");
+    c.result(0, out.finish());
+}
+
+static void randoms(call &c) {
+    const mxArray *given = c.argument(0, "singles");
+    const pet_accidentals a = accidentals_of(randoms_record, c);
+    const array rates(given, "singles", real, one_a_crystal(c, given));
+    array out(is_single, histo_images(c));
+    check(isoc_pet_randoms(c.plan->pet(), a.duration, a.window, a.directions, rates.tensor(), out.tensor()), "invalidOptions");
+    c.result(0, out.finish());
+}
+
+static void scatter(call &c) {
+    const mxArray *activity = c.argument(0, "image"), *map = c.argument(1, "attenuation");
+    pet_scatter s{};
+    s.o = sized<isoc_pet_scatter_options>();
+    s.factors.o = sized<isoc_pet_factor_options>();
+    settings_read(scatter_record, c, 2, "invalidOptions", &s);
+    place_map(s.factors.o, s.factors.voxel, s.factors.centre);
+    s.o.factors = &s.factors.o;
+    if (mxIsEmpty(map)) fail("arrayShape", "attenuation is empty; without it nothing scatters");
+    const array from(activity, "image", real, image(c)), attenuation(map, "attenuation", real, map_of(map, "attenuation"));
+    // As they are named, and the library's messages too.
+    const optional_array efficiencies = efficiencies_of(c, s.efficiencies, "Efficiencies");
+    const optional_array measured(s.measured, "Measured", counts, histo_images(c)), randoms(s.randoms, "Randoms", counts, histo_images(c));
+    array out(is_single, histo_images(c));
+    auto found = sized<isoc_pet_scatter_found>();
+    check(isoc_pet_scatter(c.plan->pet(), &s.o, from.tensor(), efficiencies.tensor(), attenuation.tensor(), measured.tensor(), randoms.tensor(),
+                           out.tensor(), &found), "invalidOptions");
+    c.result(0, out.finish());
+    c.result(1, settings_write(found_record, &found));
+}
+
 static void phantom_image(call &c) {
     c.takes({ "bodies", "quantity" });
     int64_t count = 0;
@@ -680,15 +835,23 @@ static void phantom_image(call &c) {
     c.result(0, out.finish());
 }
 
-static isoc_pet_scan scan_of(const mxArray *value) {
-    auto scan = sized<isoc_pet_scan>();
-    settings_read(scan_record, value, "invalidScan", &scan);
-    return scan;
-}
+struct scan_of {
+    pet_scan given{};
+    std::unique_ptr<array> map;
+    explicit scan_of(const mxArray *value) {
+        given.s = sized<isoc_pet_scan>();
+        settings_read(scan_record, value, "invalidScan", &given);
+        place_map(given.s, given.voxel, given.centre, "invalidScan");
+        if (!given.attenuation) return;
+        map = std::make_unique<array>(given.attenuation, "Attenuation", real, map_of(given.attenuation, "Attenuation"));
+        given.s.attenuation = map->tensor();
+    }
+    const isoc_pet_scan *address() const { return &given.s; }
+};
 
 static void simulate(call &c) {
     c.takes({ "scan", "events", "activity" });
-    const isoc_pet_scan scan = scan_of(c.argument(0, "scan"));
+    const scan_of scan(c.argument(0, "scan"));
     const int64_t events = integer_of(c.argument(1, "events"), "events");
     if (events < 1) fail("invalidArgument", "events is %lld; it must be at least 1", static_cast<long long>(events));
     const optional_array activity(c.optional(2), "activity", is_single, image(c));
@@ -696,7 +859,7 @@ static void simulate(call &c) {
     auto tally = sized<isoc_pet_tally>();
     isoc_tensor times = *difference.tensor(); // (events, 1) of MATLAB's row
     times.ndim = 1;
-    check(isoc_pet_simulate(c.plan->pet(), &scan, activity.tensor(), first.tensor(), second.tensor(), &times, &tally), "invalidScan");
+    check(isoc_pet_simulate(c.plan->pet(), scan.address(), activity.tensor(), first.tensor(), second.tensor(), &times, &tally), "invalidScan");
     c.result(0, first.finish());
     c.result(1, second.finish());
     c.result(2, difference.finish());
@@ -705,12 +868,12 @@ static void simulate(call &c) {
 
 static void expect(call &c) {
     c.takes({ "scan", "tally", "activity" });
-    const isoc_pet_scan scan = scan_of(c.argument(0, "scan"));
+    const scan_of scan(c.argument(0, "scan"));
     auto tally = sized<isoc_pet_tally>();
     settings_read(tally_record, c.argument(1, "tally"), "invalidArgument", &tally);
     const optional_array activity(c.optional(2), "activity", is_single, image(c));
     array factors(is_single, histo_images(c)), additive(is_single, histo_images(c));
-    check(isoc_pet_expect(c.plan->pet(), &scan, activity.tensor(), &tally, factors.tensor(), additive.tensor()), "invalidScan");
+    check(isoc_pet_expect(c.plan->pet(), scan.address(), activity.tensor(), &tally, factors.tensor(), additive.tensor()), "invalidScan");
     c.result(0, factors.finish());
     c.result(1, additive.finish());
 }
@@ -761,6 +924,10 @@ const std::vector<command> pet_commands{
     { "detect", detect, needs::plan },
     { "factors", factors },
     { "attenuation", attenuation, needs::plan },
+    { "fan_sums", fan_sums },
+    { "singles", singles },
+    { "randoms", randoms },
+    { "scatter", scatter },
     { "phantom_image", phantom_image },
     { "simulate", simulate },
     { "expect", expect },

@@ -903,6 +903,17 @@ class isoc_pet_factor_options(c.Structure):
                 ("map_centre_x", c.c_double), ("map_centre_y", c.c_double), ("map_centre_z", c.c_double)]
 
 
+class isoc_pet_scatter_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("factors", c.POINTER(isoc_pet_factor_options)),
+                ("energy_resolution", c.c_double), ("energy_lower", c.c_double), ("energy_upper", c.c_double),
+                ("tof_fwhm", c.c_double), ("spacing", c.c_double)]
+
+
+class isoc_pet_scatter_found(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("scatter", c.c_double), ("scale", c.c_double),
+                ("tails", c.c_double), ("tails_scatter", c.c_double), ("places", c.c_uint64)]
+
+
 class isoc_pet_body(c.Structure):
     _fields_ = [("shape", c.c_uint32), ("reserved", c.c_uint32), ("x", c.c_double), ("y", c.c_double),
                 ("z", c.c_double), ("half_x", c.c_double), ("half_y", c.c_double), ("half_z", c.c_double),
@@ -914,7 +925,11 @@ class isoc_pet_scan(c.Structure):
                 ("body_count", c.c_int64), ("diameter", c.c_double), ("axial_length", c.c_double),
                 ("tof_fwhm", c.c_double), ("radial_fwhm", c.c_double), ("axial_fwhm", c.c_double),
                 ("radial_table", c.c_void_p), ("randoms", c.c_double), ("random_window", c.c_double),
-                ("scatter", c.c_double), ("scatter_sigma", c.c_double), ("seed", c.c_uint64)]
+                ("scatter", c.c_double), ("scatter_sigma", c.c_double), ("seed", c.c_uint64),
+                ("energy_resolution", c.c_double), ("energy_lower", c.c_double), ("energy_upper", c.c_double),
+                ("attenuation", c.POINTER(isoc_tensor)), ("map_voxel_x", c.c_double), ("map_voxel_y", c.c_double),
+                ("map_voxel_z", c.c_double), ("map_centre_x", c.c_double), ("map_centre_y", c.c_double),
+                ("map_centre_z", c.c_double)]
 
 
 class isoc_pet_tally(c.Structure):
@@ -1063,6 +1078,16 @@ FUNCTIONS = {
     "isoc_pet_factors": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_factor_options), c.POINTER(isoc_tensor),
                                      c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_pet_attenuation": (c.c_int32, [c.c_void_p, c.c_double, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_fan_sums": (c.c_int32, [c.c_void_p, c.c_double, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                      c.POINTER(isoc_tensor), c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_singles": (c.c_int32, [c.c_void_p, c.c_double, c.c_double, c.c_double, c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor)]),
+    "isoc_pet_randoms": (c.c_int32, [c.c_void_p, c.c_double, c.c_double, c.c_uint32, c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor)]),
+    "isoc_pet_scatter": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scatter_options), c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                     c.POINTER(isoc_pet_scatter_found)]),
     "isoc_pet_phantom_image": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_body), c.c_int64, c.c_uint32,
                                            c.POINTER(isoc_tensor)]),
     "isoc_pet_simulate": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scan), c.POINTER(isoc_tensor),

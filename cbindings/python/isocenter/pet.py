@@ -20,6 +20,8 @@ Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
                  "Events that are in no histo-image, by cause; `events` is their sum.",
                  ": deposit adds the events to the histo_images that it is given, and returns what it dropped: pass histo_images")
 Lost = record("Lost", __name__, _abi.isoc_pet_lost, "Events that `PET.detect` did not detect, by cause; `events` is their sum.")
+ScatterFound = record("ScatterFound", __name__, _abi.isoc_pet_scatter_found,
+                      "What `PET.scatter` found: counts of single scatter, by how much they were scaled, counts of the tails, places of scattering.")
 Tally = record("Tally", __name__, _abi.isoc_pet_tally,
                "How many events of each kind a simulated scan measured, and of how many draws.")
 
@@ -75,6 +77,16 @@ class Scan:
         Width of scatter across, mm; 0 means 120.
     seed : int
         The same events for the same seed.
+    energy_resolution, energy_lower, energy_upper : float
+        Of the detectors: full width at half maximum of the energy over the energy, and the window in keV, where 0 means 435 and 585. With a resolution
+        one photon of a decay may be scattered once by the bodies' attenuation, and as many events are scatter as there are; `scatter` is 0 then.
+        A resolution of 0: no photon is scattered.
+    attenuation : array, optional
+        float32 or float64 (nz, ny, nx), 1/mm, of any size: what photons meet in place of the bodies' attenuation. Each voxel is the same throughout.
+    map_voxel : float or sequence of float, optional
+        Size of its voxels, mm: one number, or x, y, z. None: that of the lattice.
+    map_centre : sequence of float, optional
+        x, y, z of its centre, mm from that of the lattice. None: the same.
     """
     bodies: list
     diameter: float = 0.0
@@ -88,6 +100,12 @@ class Scan:
     scatter: float = 0.0
     scatter_sigma: float = 0.0
     seed: int = 0
+    energy_resolution: float = 0.0
+    energy_lower: float = 0.0
+    energy_upper: float = 0.0
+    attenuation: object = None
+    map_voxel: object = None
+    map_centre: object = None
 
 
 class PET(Plan):
@@ -120,7 +138,7 @@ class PET(Plan):
     def __init__(self, context=None, *, nx=None, ny=None, nz=None, voxel_x=None, max_tilt=None, voxel_y=0.0, voxel_z=0.0,
                  azimuths=0, tilts=0, views=None):
         given = locals()
-        self._lattice, self._warm, self._count, self._has_bins = None, False, 0, False
+        self._lattice, self._warm, self._count, self._has_bins, self._crystals = None, False, 0, False, 0
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
         self._begin(given)
 
@@ -456,7 +474,7 @@ class PET(Plan):
         scanner = struct(_abi.isoc_pet_scanner, time_bins=None if edges is None else edges.size - 1, crystal_width=crystal_width,
                          crystal_height=crystal_height, time_edges=address(edges))
         self._run(lib.isoc_pet_set_scanner, ctypes.byref(scanner), self._in(positions, "positions"), self._in(normals, "normals"))
-        self._has_bins = edges is not None
+        self._has_bins, self._crystals = edges is not None, len(positions)
 
     def deposit_crystals(self, crystals, times, labels=None, histo_images=None, *, first_event=0):
         """Adds list-mode events that name crystals to histo-images, as `deposit` does. `set_scanner` has to come first.
@@ -611,13 +629,138 @@ class PET(Plan):
             An efficiency or an attenuation is below 0, as in Hounsfield units: see the method `attenuation`. The log warns of other units.
         """
         out = numpy.zeros(self.histo_images_shape, "float32") if out is None else out
-        placed = {f"{name}_{axis}": value for name, given in (("map_voxel", map_voxel), ("map_centre", map_centre))
-                  for axis, value in zip("xyz", _along_axes(given, name, name == "map_voxel"))}
-        options = struct(_abi.isoc_pet_factor_options, directions=directions, duration=duration, branching=branching, half_life=half_life,
-                         delay=delay, live=live, **placed)
+        options = _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre)
         self._run(lib.isoc_pet_factors, ctypes.byref(options), self._in(efficiencies, "efficiencies"), self._in(attenuation, "attenuation"),
                   self._out(out, "factors"))
         return out
+
+    def fan_sums(self, crystals, labels=None, sums=None, *, field_of_view=0.0):
+        """Adds delayed coincidences to sums over crystals' fans: one to that of either crystal, of each coincidence whose line is near the axis and
+        within the tilts. `singles` makes rates of them. `set_scanner` has to come first.
+
+        Parameters
+        ----------
+        crystals : array
+            uint8, uint16 or uint32 (events, 2), as for `deposit_crystals`, in host memory.
+        labels : array, optional
+            uint8, uint16 or uint32 (events,): which of several sums a coincidence belongs to; None: all to the first. Those of labels beyond, as of
+            prompts, are dropped.
+        sums : array, optional
+            uint32 (crystals,) or (labels, crystals), to which they are added; None makes one (crystals,).
+        field_of_view : float
+            Diameter about the axis, mm: all pairs whose lines are within have to be measured by the scanner. 0 means that of the circle in the lattice.
+
+        Returns
+        -------
+        sums
+        dropped : Dropped
+            By cause; beyond the field of view they are `outside_lattice`.
+        """
+        sums = numpy.zeros(self._crystals, "uint32") if sums is None else sums
+        dropped = struct(_abi.isoc_pet_dropped)
+        self._run(lib.isoc_pet_fan_sums, real(field_of_view, "field_of_view"), self._in(crystals, "crystals"), self._in(labels, "labels"),
+                  self._out(sums, "sums"), ctypes.byref(dropped))
+        return sums, Dropped._of(dropped)
+
+    def singles(self, sums, duration, out=None, *, window=0.0, field_of_view=0.0):
+        """Rates of single photons with which two crystals have 2 window duration s_i s_j delayed coincidences: those of the largest likelihood
+        (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986).
+
+        Parameters
+        ----------
+        sums : array
+            float32, float64 or uint32 (crystals,): of `fan_sums` with the same `field_of_view`.
+        duration : float
+            Of the measurement, s.
+        out : array, optional
+            float32 (crystals,), takes the result.
+        window : float
+            Largest time difference of a delayed coincidence, ps; 0 means that of the scanner's time bins.
+        field_of_view : float
+            As for `fan_sums`.
+
+        Returns
+        -------
+        out
+            1/s.
+        """
+        out = numpy.zeros(self._crystals, "float32") if out is None else out
+        self._run(lib.isoc_pet_singles, real(field_of_view, "field_of_view"), real(duration, "duration"), real(window, "window"),
+                  self._in(sums, "sums"), self._out(out, "singles"))
+        return out
+
+    def randoms(self, singles, duration, out=None, *, window=0.0, directions=0):
+        """The histo-images of random coincidences that are expected of rates of single photons: 2 window duration s_i s_j of two crystals,
+        anywhere on their faces, evenly in time. `set_scanner` has to come first, with a width and a height of crystals.
+
+        Parameters
+        ----------
+        singles : array
+            float32 or float64 (crystals,), 1/s, in host memory, of the scanner or of `singles`.
+        duration : float
+            Of the measurement, s.
+        out : array, optional
+            float32 (views, nz, ny, nx), takes the result. On the GPU that the plan computes on it stays there.
+        window : float
+            Largest time difference of an event, ps, beyond which there are none; 0 means that of the scanner's time bins.
+        directions : int
+            Of each view, as for `factors`.
+
+        Returns
+        -------
+        out
+        """
+        out = numpy.zeros(self.histo_images_shape, "float32") if out is None else out
+        self._run(lib.isoc_pet_randoms, real(duration, "duration"), real(window, "window"), integer(directions, "directions", ctypes.c_uint32),
+                  self._in(singles, "singles"), self._out(out, "histo_images"))
+        return out
+
+    def scatter(self, image, attenuation, efficiencies=None, measured=None, randoms=None, out=None, *, energy_resolution=0.0, energy_lower=0.0,
+                energy_upper=0.0, tof_fwhm=0.0, spacing=0.0, directions=0, duration=0.0, branching=0.0, half_life=0.0, delay=0.0, live=0.0,
+                map_voxel=None, map_centre=None):
+        """Single scatter of an image's activity by the attenuation, in the detectors' energy window, by the time of flight, and randoms: what
+        `reconstruct` takes as `additive` (C. C. Watson, IEEE Trans. Nucl. Sci. 54(5), 2007). It is made of an image that was reconstructed with less of
+        it, and the next image with it; two or three times are enough.
+
+        Parameters
+        ----------
+        image : array
+            float32 or float64 (nz, ny, nx), at least 0, in host memory.
+        attenuation : array
+            float32 or float64 (nz, ny, nx), 1/mm at 511 keV, of any size, in host memory.
+        efficiencies : array, optional
+            float32 or float64 (crystals,), as for `factors`.
+        measured : array, optional
+            uint32 or float32 (views, nz, ny, nx), by whose tails, beside all that attenuates, scatter is scaled; None: it is not.
+        randoms : array, optional
+            float32 (views, nz, ny, nx), which are added.
+        out : array, optional
+            float32 (views, nz, ny, nx), takes the result. On the GPU that the plan computes on it stays there, as may measured and randoms.
+        energy_resolution : float
+            Full width at half maximum of the energy of unscattered photons over that energy; 0 means 0.11.
+        energy_lower, energy_upper : float
+            Of the detectors' energy window, keV; 0 means 435 and 585.
+        tof_fwhm : float
+            Full width at half maximum of the time difference, ps; 0 means that of the response.
+        spacing : float
+            Distance of the places where photons are scattered, mm; 0 means 20.
+        directions, duration, branching, half_life, delay, live, map_voxel, map_centre
+            Those with which the image was reconstructed, as for `factors`.
+
+        Returns
+        -------
+        out
+        found : ScatterFound
+        """
+        out = numpy.zeros(self.histo_images_shape, "float32") if out is None else out
+        factors = _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre)
+        options = struct(_abi.isoc_pet_scatter_options, factors=ctypes.pointer(factors), energy_resolution=energy_resolution, energy_lower=energy_lower,
+                         energy_upper=energy_upper, tof_fwhm=tof_fwhm, spacing=spacing)
+        found = struct(_abi.isoc_pet_scatter_found)
+        self._run(lib.isoc_pet_scatter, ctypes.byref(options), self._in(image, "image"), self._in(efficiencies, "efficiencies"),
+                  self._in(attenuation, "attenuation"), self._in(measured, "measured"), self._in(randoms, "randoms"), self._out(out, "additive"),
+                  ctypes.byref(found))
+        return out, ScatterFound._of(found)
 
     def phantom_image(self, bodies, quantity="activity", image=None):
         """The voxel means of a phantom: float32 (nz, ny, nx), returned.
@@ -774,6 +917,17 @@ def _of_views(views, max_tilt):
     return ""
 
 
+def _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre):
+    return struct(_abi.isoc_pet_factor_options, directions=directions, duration=duration, branching=branching, half_life=half_life, delay=delay, live=live,
+                  **_placed(map_voxel, map_centre))
+
+
+def _placed(map_voxel, map_centre):
+    """Fields of a map's place."""
+    return {f"{name}_{axis}": value for name, given in (("map_voxel", map_voxel), ("map_centre", map_centre))
+            for axis, value in zip("xyz", _along_axes(given, name, name == "map_voxel"))}
+
+
 def _along_axes(values, name, may_be_one):
     """A number along x, y and z each, 0 for None."""
     if values is None:
@@ -839,7 +993,12 @@ def _scan(scan):
         raise wrong(TypeError, f"scan is {type(scan).__name__}; it must be an isocenter.Scan")
     values = {field.name: getattr(scan, field.name) for field in dataclasses.fields(scan)}
     bodies, table = _bodies(values.pop("bodies")), _table(values.pop("radial_table"))
+    attenuation = values.pop("attenuation")
+    attenuation = None if attenuation is None else tensor(attenuation, "attenuation")
+    values.update(_placed(values.pop("map_voxel"), values.pop("map_centre")))
     made = struct(_abi.isoc_pet_scan, body_count=len(bodies), radial_table_count=None if table is None else len(table),
                   radial_table=address(table), **values)
     made.bodies = bodies
-    return made, (bodies, table)
+    if attenuation is not None:
+        made.attenuation = ctypes.cast(attenuation.pointer, ctypes.POINTER(_abi.isoc_tensor))
+    return made, (bodies, table, attenuation)

@@ -175,6 +175,17 @@ class Gpu(unittest.TestCase):
         # Sums in another order; a line that meets an outer crystal's edge within rounding may miss it, of which there are next to none.
         off = np.abs(factors.cpu().numpy() - expected) > 1e-5 * expected.max()
         self.assertLess(off.mean(), 1e-3)
+        singles = np.random.default_rng(1).uniform(100.0, 200.0, len(positions))
+        expected, randoms = pets[0].randoms(singles, 600.0), torch.zeros((12, 8, 32, 32), device="cuda")
+        self.assertIs(pets[1].randoms(singles, 600.0, randoms), randoms)
+        off = np.abs(randoms.cpu().numpy() - expected) > 2e-5 * expected.max()
+        self.assertLess(off.mean(), 1e-3)
+        image = pets[0].phantom_image(isocenter.Body("cylinder", half_x=30.0, half_z=10.0, activity=1.0))
+        counts = np.random.default_rng(2).poisson(0.1, expected.shape).astype(np.uint32)
+        additive, found = pets[0].scatter(image, water, None, counts, expected, tof_fwhm=300.0)
+        there = torch.zeros((12, 8, 32, 32), device="cuda")
+        self.assertIs(pets[1].scatter(image, water, None, torch.from_numpy(counts.view(np.int32)).float().cuda(), randoms, there, tof_fwhm=300.0)[0], there)
+        self.assertLess(np.abs(there.cpu().numpy() - additive).max(), 2e-4 * additive.max())
 
 
 if __name__ == "__main__":

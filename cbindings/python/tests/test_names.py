@@ -23,6 +23,8 @@ PRIVATE = {"struct_size", "reserved", "progress_user", "log_user"}
 SPELT = {"lambda": "lambda_"}
 # What is one argument here.
 JOINED = re.compile(r"^(map_voxel|map_centre)_[xyz]$")
+# Structs that a struct points to, whose fields are arguments beside its own.
+WITHIN = {("isoc_pet_scatter_options", "factors"): "isoc_pet_factor_options"}
 # Struct, the function that takes its fields, and what that takes besides.
 TAKEN = [
     ("isoc_context_options", isocenter.Context, ()),
@@ -49,6 +51,7 @@ TAKEN = [
     ("isoc_pet_blocks", isocenter.block_crystals, ()),
     ("isoc_pet_scanner", isocenter.PET.set_scanner, ("positions", "normals")),
     ("isoc_pet_factor_options", isocenter.PET.factors, ("efficiencies", "attenuation", "out")),
+    ("isoc_pet_scatter_options", isocenter.PET.scatter, ("image", "attenuation", "efficiencies", "measured", "randoms", "out")),
 ]
 GIVEN = [
     ("isoc_ct_output_info", isocenter.CTOutput),
@@ -56,7 +59,8 @@ GIVEN = [
     ("isoc_ct_iteration", isocenter.CTIteration),
     ("isoc_mri_info", isocenter.MRIInfo), ("isoc_pet_info", isocenter.PETInfo),
     ("isoc_pet_iteration", isocenter.Iteration), ("isoc_pet_table_sizes", isocenter.TableSizes),
-    ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_lost", isocenter.Lost), ("isoc_pet_tally", isocenter.Tally),
+    ("isoc_pet_dropped", isocenter.Dropped), ("isoc_pet_lost", isocenter.Lost),
+    ("isoc_pet_scatter_found", isocenter.ScatterFound), ("isoc_pet_tally", isocenter.Tally),
 ]
 PLANS = (isocenter.CT, isocenter.MRI, isocenter.PET)
 
@@ -67,7 +71,12 @@ def keywords(function):
 
 def shown(struct):
     """Names of a struct's fields as they are here."""
-    named = (JOINED.sub(r"\1", SPELT.get(field, field)) for field in FIELDS[struct] if field not in LENGTHS | PRIVATE)
+    named = []
+    for field in FIELDS[struct]:
+        if (struct, field) in WITHIN:
+            named += shown(WITHIN[struct, field])
+        elif field not in LENGTHS | PRIVATE:
+            named.append(JOINED.sub(r"\1", SPELT.get(field, field)))
     return list(dict.fromkeys(named))
 
 

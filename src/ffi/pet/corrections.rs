@@ -1,5 +1,6 @@
 //! Factors of a scanner and an attenuation map.
 
+use super::background::of_crystals;
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::expect_histos;
 use crate::array::DType;
@@ -48,7 +49,7 @@ unsafe impl Sized32 for isoc_pet_factor_options {
 }
 
 impl isoc_pet_factor_options {
-    fn to_options(self) -> Result<FactorOptions> {
+    pub(super) fn to_options(self) -> Result<FactorOptions> {
         let or_one = |v: f64| if v == 0.0 { 1.0 } else { v };
         Ok(FactorOptions {
             acquisition: Acquisition {
@@ -72,7 +73,7 @@ impl isoc_pet_factor_options {
 ///
 /// # Safety
 /// `tensor` is valid.
-unsafe fn expect_map(tensor: *const isoc_tensor, name: &'static str) -> Result<Expected<'static, 3>> {
+pub(super) unsafe fn expect_map(tensor: *const isoc_tensor, name: &'static str) -> Result<Expected<'static, 3>> {
     if tensor.is_null() {
         fail!(NullPointer, "{name} is NULL");
     }
@@ -118,16 +119,10 @@ pub unsafe extern "C" fn isoc_pet_factors(
         unsafe {
             let options =
                 if options.is_null() { FactorOptions::default() } else { read_struct(options)?.to_options()? };
-            let crystals = pet.scanner()?.crystals.count();
-            let of_crystals = Expected {
-                name: "efficiencies",
-                shape: [crystals],
-                dims: ["crystals"],
-                optional: &[],
-                dtypes: DType::REAL,
-                gpus: &[],
+            let efficiencies = match efficiencies.is_null() {
+                true => None,
+                false => Some(of_crystals(pet, "efficiencies", DType::REAL)?.input(efficiencies)?),
             };
-            let efficiencies = if efficiencies.is_null() { None } else { Some(of_crystals.input(efficiencies)?) };
             let attenuation = match attenuation.is_null() {
                 true => None,
                 false => Some(expect_map(attenuation, "attenuation")?.input(attenuation)?),

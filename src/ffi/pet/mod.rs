@@ -1,5 +1,6 @@
 //! `isoc_pet_*`: DIRECT time-of-flight PET.
 
+mod background;
 mod corrections;
 mod detect;
 mod events;
@@ -16,6 +17,7 @@ mod simulation;
 mod tables;
 mod tensors;
 
+pub use background::*;
 pub use corrections::*;
 pub use detect::*;
 pub use events::*;

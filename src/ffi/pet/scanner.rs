@@ -283,7 +283,7 @@ pub unsafe extern "C" fn isoc_pet_deposit_crystals(
 }
 
 /// More sets of histo-images than any scan has: a larger number is a mistake.
-const MAX_LABELS: usize = 1 << 16;
+pub(super) const MAX_LABELS: usize = 1 << 16;
 
 /// The first of five sizes of histo-images, which the caller chooses; 1 where there are fewer.
 ///

@@ -1,17 +1,20 @@
 //! Simulated scans.
 
+use super::corrections::expect_map;
 use super::events::expect_events;
 use super::phantom::{isoc_pet_body, phantom};
 use super::plan::{isoc_pet, with_plan};
 use super::response::radial;
 use super::tensors::{expect_host_histos, expect_host_image};
 use crate::array::DType;
-use crate::error::{Result, Status};
+use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, read_struct, write_struct};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
 use crate::pet::Pet;
 use crate::pet::events::EventArraysMut;
+use crate::pet::factors::AttenuationMap;
 use crate::pet::phantom::Phantom;
+use crate::pet::scatter::EnergyWindow;
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
 
 /// A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis.
@@ -51,12 +54,33 @@ pub struct isoc_pet_scan {
     pub scatter_sigma: f64,
     /// Of the random numbers: the same events for the same seed, whatever the threads.
     pub seed: u64,
+    /// Of the detectors, as in isoc_pet_scatter_options; with it, one photon of a decay may be scattered once by the bodies' attenuation, and as many events are scatter as there are; `scatter` must then
+    /// be 0. 0: no photon is scattered.
+    pub energy_resolution: f64,
+    /// See energy_resolution, keV; 0 means 435.
+    pub energy_lower: f64,
+    /// See energy_resolution, keV; 0 means 585.
+    pub energy_upper: f64,
+    /// What photons meet in place of the bodies' attenuation: real (nz, ny, nx) in host memory, 1/mm, of any size, each voxel the same throughout; NULL: the bodies'.
+    pub attenuation: *const isoc_tensor,
+    /// Size of its voxels, mm; 0 means as in isoc_pet_geometry.
+    pub map_voxel_x: f64,
+    /// See map_voxel_x.
+    pub map_voxel_y: f64,
+    /// See map_voxel_x.
+    pub map_voxel_z: f64,
+    /// Centre of the map, mm from that of the lattice.
+    pub map_centre_x: f64,
+    /// See map_centre_x.
+    pub map_centre_y: f64,
+    /// See map_centre_x.
+    pub map_centre_z: f64,
 }
 
 // SAFETY: numbers and pointers; all zero is valid.
 unsafe impl Sized32 for isoc_pet_scan {
     const NAME: &'static str = "isoc_pet_scan";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = std::mem::offset_of!(Self, energy_resolution);
 }
 
 /// How many events of each kind a simulated scan measured, and of how many draws: these scale what is expected of it.
@@ -75,7 +99,7 @@ pub struct isoc_pet_tally {
     pub randoms: u64,
     /// Decays whose tilt the scanner accepts.
     pub decays: u64,
-    /// Draws of scatter.
+    /// Draws of scatter; with an energy window, decays in any direction.
     pub scatter_draws: u64,
     /// Draws of randoms.
     pub random_draws: u64,
@@ -103,9 +127,19 @@ impl isoc_pet_scan {
         // SAFETY: by this function's contract.
         let radial =
             unsafe { radial(self.radial_table_count, self.radial_fwhm, self.radial_table, "scan.radial_table") }?;
+        let window = EnergyWindow::default();
+        let compton = EnergyWindow {
+            resolution: self.energy_resolution,
+            lower: or(self.energy_lower, window.lower),
+            upper: or(self.energy_upper, window.upper),
+        };
+        if self.energy_resolution == 0.0 && (self.energy_lower != 0.0 || self.energy_upper != 0.0) {
+            fail!(OutOfRange, "scan.energy_resolution is 0 beside an energy window; it must be above 0");
+        }
         Ok(Scan {
             source,
             attenuation,
+            map: None,
             scanner: Scanner {
                 diameter: or(self.diameter, scanner.diameter),
                 axial_length: or(self.axial_length, scanner.axial_length),
@@ -117,6 +151,7 @@ impl isoc_pet_scan {
                 window: or(self.random_window, background.window),
                 scatter: self.scatter,
                 scatter_sigma: or(self.scatter_sigma, background.scatter_sigma),
+                compton: (self.energy_resolution != 0.0).then_some(compton),
             },
         })
     }
@@ -147,12 +182,35 @@ unsafe fn with_scan<R>(
             Some(values) => Source::Image(values, lattice),
             None => Source::Phantom(&phantom),
         };
-        run(&given, &given.to_scan(pet, source, &phantom)?)
+        let map = match given.attenuation.is_null() {
+            true => {
+                let voxel = [given.map_voxel_x, given.map_voxel_y, given.map_voxel_z];
+                let centre = [given.map_centre_x, given.map_centre_y, given.map_centre_z];
+                if let Some(k) = voxel.iter().chain(&centre).position(|v| *v != 0.0) {
+                    let (name, axis) = (["map_voxel", "map_centre"][k / 3], ["x", "y", "z"][k % 3]);
+                    fail!(OutOfRange, "scan.{name}_{axis} is set without scan.attenuation; it must be 0");
+                }
+                None
+            }
+            false => {
+                let from = expect_map(given.attenuation, "attenuation")?.input(given.attenuation)?;
+                Some((pet.copy_image(&from, "attenuation")?, from.shape()))
+            }
+        };
+        let map = match &map {
+            Some((values, shape)) => {
+                let voxel = [given.map_voxel_x, given.map_voxel_y, given.map_voxel_z];
+                let centre = [given.map_centre_x, given.map_centre_y, given.map_centre_z];
+                Some(AttenuationMap::new((values, *shape), "scan", voxel, centre, lattice.voxel())?)
+            }
+            None => None,
+        };
+        run(&given, &Scan { map, ..given.to_scan(pet, source, &phantom)? })
     }
 }
 
 /// Simulates as many events as the arrays hold, which are as those of isoc_pet_deposit. `activity`: f32 (nz, ny, nx) in host
-/// memory in the place of the bodies' activity, or NULL; photons meet the bodies' attenuation either way.
+/// memory in the place of the bodies' activity, or NULL.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `tally` has its struct_size set.
@@ -198,7 +256,8 @@ pub unsafe extern "C" fn isoc_pet_simulate(
 }
 
 /// Writes what is expected of a simulated scan: `factors` and `additive` as isoc_pet_reconstruct takes them, f32
-/// (views, nz, ny, nx) in host memory, either NULL to leave it out. With them an image is in the phantom's unit of activity.
+/// (views, nz, ny, nx) in host memory, either NULL to leave it out. With them an image is in the phantom's unit of activity. Of a scan with an energy window,
+/// `additive` has randoms alone: isoc_pet_scatter estimates scatter.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `tally` is that of isoc_pet_simulate.

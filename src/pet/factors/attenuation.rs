@@ -2,7 +2,7 @@
 
 use super::cones::{Direction, Lines};
 use crate::cpu::buffer::Buffer;
-use crate::error::Result;
+use crate::error::{Result, fail};
 use crate::pet::lattice::Lattice;
 use rayon::prelude::*;
 
@@ -17,6 +17,38 @@ pub struct AttenuationMap<'a> {
     pub voxel: [f64; 3],
     /// Centre, mm from the lattice's.
     pub centre: [f64; 3],
+}
+
+/// Of a map's voxels, mm, and of its centre: what is more is a mistake.
+const LARGEST: f64 = 1000.0;
+/// See [`LARGEST`].
+const FARTHEST: f64 = 10_000.0;
+
+impl<'a> AttenuationMap<'a> {
+    /// Of voxels of this size, those of a lattice where it is 0. `name`: of the struct that a caller has set.
+    pub(crate) fn new(
+        (values, shape): (&'a [f32], [usize; 3]),
+        name: &str,
+        voxel: [f64; 3],
+        centre: [f64; 3],
+        lattice: [f64; 3],
+    ) -> Result<Self> {
+        for (k, axis) in ["x", "y", "z"].into_iter().enumerate() {
+            for (what, v) in [("map_voxel", voxel[k]), ("map_centre", centre[k])] {
+                if !v.is_finite() {
+                    fail!(NotFiniteParameter, "{name}.{what}_{axis} is {v}; it must be finite, in mm");
+                }
+            }
+            if !(0.0..=LARGEST).contains(&voxel[k]) {
+                fail!(OutOfRange, "{name}.map_voxel_{axis} is {} mm; it must be 0 to {LARGEST}", voxel[k]);
+            }
+            if centre[k].abs() > FARTHEST {
+                fail!(OutOfRange, "{name}.map_centre_{axis} is {} mm; it must be -{FARTHEST} to {FARTHEST}", centre[k]);
+            }
+        }
+        let voxel = std::array::from_fn(|a| if voxel[a] == 0.0 { lattice[a] } else { voxel[a] });
+        Ok(Self { values, shape, voxel, centre })
+    }
 }
 
 /// A map `[y][x][z]`, with zeros about it, whose planes are the lattice's.

@@ -25,8 +25,7 @@ mod tests;
 pub use acquisition::Acquisition;
 pub use attenuation::AttenuationMap;
 pub(super) use attenuation::Map;
-use cones::cones;
-pub(super) use cones::{Cone, FINE, Lines};
+pub(super) use cones::{Cone, Direction, FINE, Lines, cones};
 pub(super) use doubts::doubt;
 use gather::Gather;
 pub use hounsfield::Hounsfield;
@@ -35,6 +34,7 @@ use std::f64::consts::TAU;
 pub(super) use tables::{Between, Detectors, seed};
 
 use super::lattice::Lattice;
+use super::response::HALF_LIGHT;
 use super::scanner::{Crystals, Surface};
 use super::views::Views;
 use crate::array::ArrayMut;
@@ -56,9 +56,49 @@ pub(super) struct Factors {
     pub(super) map: Option<Map>,
     /// Of each view.
     pub(super) views: Vec<(Vec<Cone>, Lines)>,
-    /// Of a decay in each direction.
+    /// Of what has a density of 1 steradian.
     pub(super) scale: f64,
 }
+
+/// Random coincidences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Accidentals {
+    /// Of the measurement, s.
+    pub duration: f64,
+    /// Largest time difference of an event, ps; infinite for any.
+    pub window: f64,
+}
+
+impl Accidentals {
+    /// Coincidences of two crystals that detect one photon a second each.
+    pub(super) fn pairs(&self) -> Result<f64> {
+        self.check()?;
+        if self.window.is_infinite() {
+            fail!(NotConfigured, "window is 0, and the scanner has no time bins that would tell it");
+        }
+        Ok(2.0 * self.window / PICO * self.duration)
+    }
+
+    fn check(&self) -> Result<()> {
+        let Self { duration, window } = *self;
+        if !duration.is_finite() {
+            fail!(NotFiniteParameter, "duration is {duration}; it must be finite, in s");
+        }
+        if !(duration > 0.0 && (1e-9..=1e9).contains(&duration)) {
+            fail!(OutOfRange, "duration is {duration} s; it must be above 0, 1e-9 to 1e9");
+        }
+        if window.is_nan() {
+            fail!(NotFiniteParameter, "window is NaN; it must be finite, in ps");
+        }
+        if !(window > 0.0 && (1e-3..=1e9).contains(&window) || window == f64::INFINITY) {
+            fail!(OutOfRange, "window is {window} ps; it must be above 0, 1e-3 to 1e9");
+        }
+        Ok(())
+    }
+}
+
+/// Picoseconds of a second.
+const PICO: f64 = 1e12;
 
 impl Factors {
     /// `efficiencies` of all crystals, 1 where there are none.
@@ -70,21 +110,46 @@ impl Factors {
         directions: usize,
     ) -> Result<Self> {
         acquisition.check()?;
-        if !(1..=MAX_DIRECTIONS).contains(&directions) {
-            fail!(OutOfRange, "options.directions is {directions}; it must be 1 to {MAX_DIRECTIONS}");
-        }
         let efficiencies = match efficiencies {
             Some(given) => {
-                if let Some(k) = given.iter().position(|e| *e < 0.0) {
-                    fail!(OutOfRange, "efficiencies[{k}] is {}; it must be at least 0", given[k]);
-                }
-                if given.iter().all(|e| *e == 0.0) {
-                    fail!(OutOfRange, "efficiencies are 0 everywhere: nothing is measured");
-                }
+                check_parts("efficiencies", given)?;
                 copied(given)?
             }
             None => filled(crystals.count(), 1.0)?,
         };
+        let detectors = Detectors { surface: Surface::new(crystals)?, efficiencies, accidental: None };
+        let map = attenuation.map(|map| Map::new(map, lattice)).transpose()?;
+        let scale = acquisition.decays(lattice.voxel_volume()) / TAU;
+        Self::with((views, lattice), detectors, map, scale, directions)
+    }
+
+    /// Random coincidences of crystals that detect so many `singles` a second: two of them make `2 w s_i s_j` a second in a window of +-w. Anywhere on the crystals and in
+    /// the window, these are `2 s_i s_j / c r^2 / (a_i a_j cos cos)` a second, a mm^2 sr of lines and a mm along them, for crystals of areas a at a distance r.
+    pub(super) fn accidentals(
+        (views, lattice): (&Views, &Lattice),
+        (crystals, singles): (&Crystals, &[f32]),
+        of: &Accidentals,
+        directions: usize,
+    ) -> Result<Self> {
+        of.check()?;
+        check_parts("singles", singles)?;
+        let reach = HALF_LIGHT * of.window;
+        let detectors =
+            Detectors { surface: Surface::new(crystals)?, efficiencies: copied(singles)?, accidental: Some(reach) };
+        let scale = lattice.voxel_volume() * of.duration / (PICO * HALF_LIGHT);
+        Self::with((views, lattice), detectors, None, scale, directions)
+    }
+
+    fn with(
+        (views, lattice): (&Views, &Lattice),
+        detectors: Detectors,
+        map: Option<Map>,
+        scale: f64,
+        directions: usize,
+    ) -> Result<Self> {
+        if !(1..=MAX_DIRECTIONS).contains(&directions) {
+            fail!(OutOfRange, "options.directions is {directions}; it must be 1 to {MAX_DIRECTIONS}");
+        }
         let of_view = |cell: Vec<_>| {
             let cones = cones(&cell, directions);
             match Lines::new(lattice, &cones) {
@@ -92,13 +157,8 @@ impl Factors {
                 None => fail!(OutOfRange, "geometry.max_tilt is {} rad: lines so steep are too many", views.max_tilt()),
             }
         };
-        Ok(Self {
-            lattice: *lattice,
-            detectors: Detectors { surface: Surface::new(crystals)?, efficiencies },
-            map: attenuation.map(|map| Map::new(map, lattice)).transpose()?,
-            views: views.cells().into_iter().map(of_view).collect::<Result<_>>()?,
-            scale: acquisition.decays(lattice.voxel_volume()) / TAU,
-        })
+        let views = views.cells().into_iter().map(of_view).collect::<Result<_>>()?;
+        Ok(Self { lattice: *lattice, detectors, map, views, scale })
     }
 
     /// Bytes of host memory that a view takes at most: a volume, and the lines of a cone.
@@ -113,51 +173,73 @@ impl Factors {
 
     /// Writes those of all views, `[view][z][y][x]` in host memory, by the processor.
     pub(super) fn write(&self, context: &Context, to: &ArrayMut<4>) -> Result<()> {
+        context.run(|job| {
+            job.enter(Stage::Factors);
+            self.write_as(context, (job, 1.0), to, |_, _| {})
+        })
+    }
+
+    /// The same as a part of a job, each row along x at `[view, z, y]` as something has changed it: those of a `y` one after the other.
+    pub(super) fn write_as(
+        &self,
+        context: &Context,
+        (job, share): (&Job, f64),
+        to: &ArrayMut<4>,
+        change: impl Fn([usize; 3], &mut [f32]) + Sync,
+    ) -> Result<()> {
         let (needed, cap) = (self.bytes(), context.memory_cap(0));
         if needed > cap {
             fail!(MemoryCap, "factors need {needed} bytes; the context's memory cap is {cap}");
         }
-        context.run(|job| {
-            job.enter(Stage::Factors);
-            let [nz, _, nx] = self.lattice.shape();
-            let mut sums = Buffer::<f32>::zeroed(self.lattice.voxels())?;
-            let mut tables = Tables::default();
-            for (v, (cones, lines)) in self.views.iter().enumerate() {
-                crate::cpu::buffer::clear(&mut sums);
-                let mut first = 0;
-                for cone in cones {
-                    job.check()?;
-                    tables.fill(context, self, (lines, cone), (v, first), job)?;
-                    sums.par_chunks_mut(nx * nz).enumerate().for_each(|(y, sums)| {
-                        let gather = Gather {
-                            lattice: &self.lattice,
-                            lines,
-                            directions: &cone.directions,
-                            tables: &tables.measured,
-                            between: &tables.between,
-                            scale: self.scale,
-                            y,
-                            sums,
-                        };
-                        vectorised(context.level(), gather);
-                    });
-                    first += cone.directions.len();
-                }
-                sums.par_chunks(nx * nz).enumerate().for_each_init(
-                    || vec![0f32; nx],
-                    |row, (y, slab)| {
-                        for z in 0..nz {
-                            row.iter_mut().zip(slab.chunks(nz)).for_each(|(v, column)| *v = column[z]);
-                            // SAFETY: a row of this task's alone; nobody else has the array.
-                            unsafe { to.write_row([v, z, y, 0], row) };
-                        }
-                    },
-                );
-                job.advance(1.0 / self.views.len() as f64);
+        let [nz, _, nx] = self.lattice.shape();
+        let mut sums = Buffer::<f32>::zeroed(self.lattice.voxels())?;
+        let mut tables = Tables::default();
+        for (v, (cones, lines)) in self.views.iter().enumerate() {
+            crate::cpu::buffer::clear(&mut sums);
+            let mut first = 0;
+            for cone in cones {
+                job.check()?;
+                tables.fill(context, self, (lines, cone), (v, first), job)?;
+                sums.par_chunks_mut(nx * nz).enumerate().for_each(|(y, sums)| {
+                    let gather = Gather {
+                        lattice: &self.lattice,
+                        lines,
+                        directions: &cone.directions,
+                        tables: &tables.measured,
+                        between: &tables.between,
+                        scale: self.scale,
+                        y,
+                        sums,
+                    };
+                    vectorised(context.level(), gather);
+                });
+                first += cone.directions.len();
             }
-            Ok(())
-        })
+            sums.par_chunks(nx * nz).enumerate().for_each_init(
+                || vec![0f32; nx],
+                |row, (y, slab)| {
+                    for z in 0..nz {
+                        row.iter_mut().zip(slab.chunks(nz)).for_each(|(v, column)| *v = column[z]);
+                        change([v, z, y], row);
+                        // SAFETY: a row of this task's alone; nobody else has the array.
+                        unsafe { to.write_row([v, z, y, 0], row) };
+                    }
+                },
+            );
+            job.advance(share / self.views.len() as f64);
+        }
+        Ok(())
     }
+}
+
+fn check_parts(name: &str, given: &[f32]) -> Result<()> {
+    if let Some(k) = given.iter().position(|e| *e < 0.0) {
+        fail!(OutOfRange, "{name}[{k}] is {}; it must be at least 0", given[k]);
+    }
+    if given.iter().all(|e| *e == 0.0) {
+        fail!(OutOfRange, "{name} are 0 everywhere: nothing is measured");
+    }
+    Ok(())
 }
 
 /// The lines of a cone.

@@ -11,8 +11,10 @@ use crate::pet::scanner::Surface;
 #[derive(Clone, Debug)]
 pub(in crate::pet) struct Detectors {
     pub(in crate::pet) surface: Surface,
-    /// Of each crystal.
+    /// Of each crystal; of random coincidences, how many photons each detects a second.
     pub(in crate::pet) efficiencies: Vec<f32>,
+    /// Of random coincidences: how far from the middle of a line they are at most, mm.
+    pub(in crate::pet) accidental: Option<f64>,
 }
 
 /// How far detectors are from where lines are nearest to the axis: behind and ahead. A place beyond is not between them. Infinity where there are none.
@@ -49,8 +51,15 @@ impl Detectors {
             let mut value = 0.0;
             if let (Some((a, t)), Some((b, u))) = (behind, ahead) {
                 value = self.efficiencies[a] * self.efficiencies[b];
+                let mut ends = [t, u];
+                if let Some(reach) = self.accidental {
+                    let planes = self.surface.parts().planes;
+                    value *= ((t + u) * (t + u) / (planes[a].facing(*along) * planes[b].facing(*along))) as f32;
+                    let middle = 0.5 * (u - t);
+                    ends = [reach - middle, reach + middle];
+                }
                 if value > 0.0 {
-                    between = [between[0].min(t as f32), between[1].min(u as f32)];
+                    between = [between[0].min(ends[0] as f32), between[1].min(ends[1] as f32)];
                     value *= through.map_or(1.0, |part| part[j / FINE]);
                 }
             }

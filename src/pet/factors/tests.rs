@@ -166,6 +166,7 @@ fn a_ring_of_crystals_is_a_cylinder_of_detectors() {
         let scan = Scan {
             source: Source::Phantom(&phantom),
             attenuation: &phantom,
+            map: None,
             scanner: Scanner { diameter: 400.0, axial_length: 200.0, max_tilt: 0.2 },
             resolution: Resolution { time: 0.0, radial: Radial::Constant(0.0), axial: 0.0 },
             background: Background::default(),

@@ -79,24 +79,25 @@ struct Arguments {
     column: i32,
     first: [f64; 2],
     voxel: [f64; 2],
+    accidental: f64,
 }
-mirrored!(Arguments, 272);
+mirrored!(Arguments, 280);
 mirrored!(Plane, 96);
 
 /// What all views have in common, on the GPU.
-struct Common {
+pub(super) struct Common {
     planes: Lent,
     seen: Lent,
     efficiencies: Lent,
     map: Option<Lent>,
-    volume: Lent,
+    pub(super) volume: Lent,
     through: Option<Lent>,
     measured: Lent,
     between: Lent,
 }
 
 /// Most numbers of a view: of cones' cells, of directions' lines, of both, and of lines across the axis.
-struct Most {
+pub(super) struct Most {
     cones: usize,
     directions: usize,
     lines: usize,
@@ -104,7 +105,7 @@ struct Most {
 }
 
 impl Most {
-    fn of(factors: &Factors) -> Self {
+    pub(super) fn of(factors: &Factors) -> Self {
         let mut most = Self { cones: 0, directions: 0, lines: 0, across: 0 };
         for (cones, lines) in &factors.views {
             let directions = cones.iter().map(|cone| cone.directions.len()).sum::<usize>();
@@ -117,7 +118,7 @@ impl Most {
     }
 
     /// Of the GPU's memory, in all.
-    fn bytes(&self, factors: &Factors, place: Place) -> u64 {
+    pub(super) fn bytes(&self, factors: &Factors, place: Place) -> u64 {
         let surface = factors.detectors.surface.parts();
         let map = factors.map.as_ref().map_or(0, |map| map.values.len() + self.cones);
         let floats = map + self.directions + factors.detectors.efficiencies.len() + surface.seen.len();
@@ -165,7 +166,7 @@ pub(in crate::pet) fn write(
 }
 
 impl Common {
-    fn new(queue: &Queue, factors: &Factors, most: &Most, place: Place) -> Result<Self> {
+    pub(super) fn new(queue: &Queue, factors: &Factors, most: &Most, place: Place) -> Result<Self> {
         let (surface, floats) = (factors.detectors.surface.parts(), |n: usize| queue.pool.take(n * size_of::<f32>()));
         Ok(Self {
             planes: queue.upload(surface.planes)?,
@@ -183,7 +184,7 @@ impl Common {
     ///
     /// # Safety
     /// The GPU is current.
-    unsafe fn launch(&self, queue: &Queue, factors: &Factors, view: usize, place: Place) -> Result<()> {
+    pub(super) unsafe fn launch(&self, queue: &Queue, factors: &Factors, view: usize, place: Place) -> Result<()> {
         let (cones, lines) = &factors.views[view];
         let lattice = &factors.lattice;
         let middles: Vec<Middle> = cones
@@ -252,6 +253,7 @@ impl Common {
             column: place.column as i32,
             first: [0, 1].map(|axis| lattice.position(axis, 0)),
             voxel: [vx, vy],
+            accidental: factors.detectors.accidental.unwrap_or(0.0),
         };
         let warps = |count: usize| Launch { grid: [count.div_ceil(WARPS), 1, 1], block: [32 * WARPS, 1, 1], shared: 0 };
         let kernel = |name| queue.device.function(IMAGE, name);

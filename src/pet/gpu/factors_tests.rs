@@ -5,7 +5,7 @@ use crate::array::DType;
 use crate::context::{Compute, ContextOptions};
 use crate::gpu::DeviceMemory;
 use crate::pet::factors::cases::{histos, map, small};
-use crate::pet::factors::{Acquisition, AttenuationMap};
+use crate::pet::factors::{Accidentals, Acquisition, AttenuationMap};
 use crate::pet::lattice::Lattice;
 use crate::pet::views::Views;
 
@@ -81,4 +81,26 @@ fn memory_s_cap_is_heeded() {
     let mut out = vec![0f32; 18 * lattice.voxels()];
     let e = write(&small_cap, &device, &factors, &mut histos(&mut out, 18, &lattice), (0, 0)).expect_err("memory");
     assert!(e.message.contains("GPU's memory"), "{e}");
+}
+
+/// As factors; the window cuts some of them off.
+#[test]
+fn random_coincidences_are_the_processor_s() {
+    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+    let (with, without) = (context(Compute::Gpus(vec![0])), context(Compute::Cpu));
+    let (crystals, singles) = small();
+    let views = Views::grid(6, 3, 0.25).expect("views");
+    let lattice = Lattice::new([8, 14, 16], [6.0, 7.0, 5.0]).expect("lattice");
+    for window in [200.0, f64::INFINITY] {
+        let of = Accidentals { duration: 1e10, window };
+        let factors = Factors::accidentals((&views, &lattice), (&crystals, &singles), &of, 40).expect("factors");
+        let mut expected = vec![0f32; 18 * lattice.voxels()];
+        factors.write(&without, &histos(&mut expected, 18, &lattice)).expect("randoms");
+        let mut found = vec![f32::NAN; expected.len()];
+        write(&with, &device, &factors, &mut histos(&mut found, 18, &lattice), (0, 0)).expect("randoms");
+        let largest = expected.iter().copied().fold(0.0, f32::max);
+        let off = found.iter().zip(&expected).filter(|(a, b)| (*a - *b).abs() > 2e-5 * largest).count();
+        assert!(largest > 0.0 && off * 1000 < expected.len(), "{off} of {}", expected.len());
+        assert_eq!(window < 1e3, expected.contains(&0.0));
+    }
 }

@@ -11,6 +11,7 @@ mod gather;
 mod parts;
 mod plain;
 mod projection;
+pub(super) mod scatter;
 mod steps;
 
 #[cfg(test)]

@@ -79,6 +79,12 @@ impl Crystals {
         self.faces.len() - 1
     }
 
+    /// Where crystal `k` is, mm.
+    pub(in crate::pet) fn position(&self, k: usize) -> [f64; 3] {
+        let [x, y, z, _] = self.faces[k].centre;
+        [x, y, z].map(f64::from)
+    }
+
     /// All faces, and one more.
     pub(in crate::pet) fn faces(&self) -> &[Face] {
         &self.faces

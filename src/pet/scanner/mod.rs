@@ -5,6 +5,7 @@ mod crystals;
 mod detect;
 mod doubts;
 mod events;
+mod fans;
 mod surface;
 mod time_bins;
 
@@ -15,6 +16,8 @@ pub use detect::{DetectedMut, LOST, Lost};
 pub(super) use doubts::doubt;
 pub use events::CrystalArrays;
 pub(super) use events::{CrystalEvents, check};
+pub use fans::DelayArrays;
+pub(super) use fans::Fan;
 pub(super) use surface::{Plane, Surface};
 pub use time_bins::{MAX_TIME_BINS, TimeBins};
 

@@ -42,6 +42,11 @@ impl Plane {
         Self { centre, normal: cross(width, height), width: over(width), height: over(height) }
     }
 
+    /// The face's area as a line sees it.
+    pub(in crate::pet) fn facing(&self, along: [f64; 3]) -> f64 {
+        dot(along, self.normal).abs()
+    }
+
     /// How far along a line from a place its plane is, and where on the face that is.
     fn meet(&self, place: [f64; 3], along: [f64; 3]) -> Option<([f64; 3], [f64; 2])> {
         let slope = dot(along, self.normal);

@@ -1,7 +1,9 @@
 //! Draws of events of one kind until as many as are wanted were measured, many draws at a time.
 
+use super::medium::Medium;
 use super::sampler::{Decays, Sampler, UNIFORMS};
 use super::scan::Scan;
+use super::scattering::Scattering;
 use crate::context::Job;
 use crate::cpu::buffer::reserved;
 use crate::cpu::elementary::ln;
@@ -29,11 +31,16 @@ const MAX_DRAWS: u64 = 1 << 22;
 /// Streams of random numbers besides those of the kinds: which event is of which kind, and the blur of the time.
 pub(super) const KINDS: u32 = Kind::ALL.len() as u32;
 const TIMING: u32 = KINDS + 1;
+const TIMING_OF_SCATTER: u32 = KINDS + 2;
+const FLIGHTS: u32 = KINDS + 3;
 
 /// Draws the events of a scan.
 pub(super) struct Drawer<'a> {
     pub(super) scan: &'a Scan<'a>,
     pub(super) sampler: &'a Sampler<'a>,
+    pub(super) scattering: Option<&'a Scattering<'a>>,
+    /// In place of the bodies.
+    pub(super) map: Option<&'a Medium<'a>>,
     pub(super) level: Level,
     pub(super) seed: u64,
 }
@@ -85,6 +92,9 @@ impl Lines {
 impl Drawer<'_> {
     /// So many events, and how many draws it took.
     pub(super) fn draw(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<Drawn> {
+        if let (Kind::Scatter, Some(scattering)) = (kind, self.scattering) {
+            return self.draw_scattered(scattering, chunk, n, job);
+        }
         vectorised(self.level, Draw { drawer: self, kind, chunk, n, job })
     }
 
@@ -92,6 +102,7 @@ impl Drawer<'_> {
     fn draw_any(&self, kind: Kind, chunk: u64, n: usize, job: &Job) -> Result<Drawn> {
         let mut random = Random::new(self.seed, kind as u32, chunk);
         let mut normals = OneByOne::normal(Random::new(self.seed, TIMING, chunk));
+        let mut flights = OneByOne::uniform(Random::new(self.seed, FLIGHTS, chunk));
         let mut lines = Lines {
             decays: Decays::new(),
             place: [[0.0; BATCH]; 3],
@@ -106,7 +117,7 @@ impl Drawer<'_> {
         while events.len() < n {
             job.check()?;
             match kind {
-                Kind::True => self.decays(&mut random, &mut lines),
+                Kind::True => self.decays(&mut random, &mut flights, &mut lines),
                 Kind::Scatter => self.scattered(&mut random, &mut lines),
                 Kind::Random => self.accidental(&mut random, &mut lines),
             }
@@ -125,21 +136,48 @@ impl Drawer<'_> {
                     }
                 }
             }
-            if since > MAX_DRAWS {
-                let (across, long) = (self.scan.scanner.diameter, self.scan.scanner.axial_length);
-                fail!(
-                    OutOfRange,
-                    "none of {MAX_DRAWS} draws of a {} event was measured: scan.diameter is {across} mm and scan.axial_length \
-                     {long} mm, which see none of the phantom",
-                    ["true", "scatter", "random"][kind as usize]
-                );
+            self.check_draws(since, kind)?;
+        }
+        Ok((events, draws))
+    }
+
+    fn draw_scattered(&self, scattering: &Scattering, chunk: u64, n: usize, job: &Job) -> Result<Drawn> {
+        let mut random = OneByOne::uniform(Random::new(self.seed, Kind::Scatter as u32, chunk));
+        let mut normals = OneByOne::normal(Random::new(self.seed, TIMING_OF_SCATTER, chunk));
+        let mut events = reserved(n)?;
+        let (mut draws, mut last) = (0, 0);
+        while events.len() < n {
+            if draws % BATCH as u64 == 0 {
+                job.check()?;
+            }
+            draws += 1;
+            match scattering.draw(&mut random, &mut normals)? {
+                Some(event) => {
+                    events.push(event);
+                    last = draws;
+                }
+                None => self.check_draws(draws - last, Kind::Scatter)?,
             }
         }
         Ok((events, draws))
     }
 
+    /// An error after so many draws in vain.
+    fn check_draws(&self, since: u64, kind: Kind) -> Result<()> {
+        if since > MAX_DRAWS {
+            let (across, long) = (self.scan.scanner.diameter, self.scan.scanner.axial_length);
+            fail!(
+                OutOfRange,
+                "none of {MAX_DRAWS} draws of a {} event was measured: scan.diameter is {across} mm and scan.axial_length \
+                 {long} mm, which see none of the phantom",
+                ["true", "scatter", "random"][kind as usize]
+            );
+        }
+        Ok(())
+    }
+
     #[inline(always)]
-    fn decays(&self, random: &mut Random, lines: &mut Lines) {
+    fn decays(&self, random: &mut Random, flights: &mut OneByOne, lines: &mut Lines) {
         let resolution = &self.scan.resolution;
         let ([a, b, c, d], [e, f, g, survival]) = (random.uniform(), random.uniform());
         let [v, p, q, _] = random.uniform();
@@ -165,6 +203,19 @@ impl Drawer<'_> {
             }
         }
         self.find_ends(lines);
+        if let Some(map) = self.map {
+            for i in 0..BATCH {
+                if lines.measured[i] & lines.decays.real[i] {
+                    let along = [0, 1, 2].map(|d| lines.along[d][i]);
+                    let [behind, ahead] = [lines.ends[0][i], lines.ends[1][i]];
+                    let from = [0, 1, 2].map(|d| lines.place[d][i] + behind * along[d]);
+                    lines.measured[i] = map.passes(from, along, ahead - behind, 1.0, flights);
+                } else {
+                    lines.measured[i] = false;
+                }
+            }
+            return;
+        }
         let mut integral = [0.0; BATCH];
         self.scan.attenuation.line_integrals(&lines.place, &lines.along, &mut integral);
         for i in 0..BATCH {

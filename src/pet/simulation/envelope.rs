@@ -135,7 +135,9 @@ impl Limits {
             }
             _ => false,
         };
-        let bodies = scan.attenuation.attenuating().filter(|o| o.attenuation < 0.0 || endless(o)).copied().collect();
+        // By a map, lines may lose nothing.
+        let bodies = scan.attenuation.attenuating().filter(|_| scan.map.is_none());
+        let bodies = bodies.filter(|o| o.attenuation < 0.0 || endless(o)).copied().collect();
         let places = [radius + blur + axial, radius + blur + axial, half + axial];
         Self { places, blur, bodies, longest: 1.0 / scanner.max_tilt.cos() }
     }
@@ -186,6 +188,7 @@ mod tests {
         let scan = Scan {
             source: Source::Phantom(&phantom),
             attenuation: &phantom,
+            map: None,
             scanner: Scanner::default(),
             resolution: Resolution { time: 0.0, radial, axial: 6.0 },
             background: Background::default(),

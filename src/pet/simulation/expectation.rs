@@ -39,6 +39,12 @@ impl Scan<'_> {
         lattice: &Lattice,
         to: ArrayMut<4>,
     ) -> Result<()> {
+        if self.map.is_some() {
+            fail!(
+                NotConfigured,
+                "no formula has the factors of an attenuation map; isoc_pet_factors makes them, of a scanner"
+            );
+        }
         let activity = self.source.total();
         if activity <= 0.0 || activity.is_nan() {
             fail!(OutOfRange, "the source's activity is {activity}; it must be above 0");
@@ -48,7 +54,7 @@ impl Scan<'_> {
         expectation.write(context, views, &to)
     }
 
-    /// Writes scatter and randoms of all views in the same way.
+    /// Writes scatter and randoms of all views in the same way; randoms alone where photons are scattered.
     pub fn additive(
         &self,
         context: &Context,
@@ -62,7 +68,10 @@ impl Scan<'_> {
         // Scatter: density of its places, and of its directions.
         let spread = b.scatter_sigma * b.scatter_sigma;
         let volume = lattice.voxel_volume();
-        let scatter = tally.scatter_draws as f64 * volume / (TAU * spread * length * self.solid_angle());
+        let scatter = match b.compton {
+            Some(_) => 0.0,
+            None => tally.scatter_draws as f64 * volume / (TAU * spread * length * self.solid_angle()),
+        };
         // Two uniform ends make lines of constant density in the area across them and the solid angle: for two pieces of the
         // cylinder at distance r, `dA1 dA2 = r^2 / (cos cos) dA dO`, r is 2 R cos(b) / cos(tilt) and both cosines are
         // cos(b) cos(tilt), so that the angle b between line and radius cancels. Twice, for either order of the ends.

@@ -2,6 +2,8 @@
 
 use super::source::Source;
 use crate::error::{Result, fail};
+use crate::pet::compton::EnergyWindow;
+use crate::pet::factors::AttenuationMap;
 use crate::pet::phantom::Phantom;
 use crate::pet::response::Radial;
 use std::f64::consts::FRAC_PI_2;
@@ -46,12 +48,14 @@ pub struct Background {
     pub scatter: f64,
     /// Standard deviation of that Gaussian, in mm.
     pub scatter_sigma: f64,
+    /// In place of these, photons that the attenuation scatters once, as many as there are, in the detectors' energy window.
+    pub compton: Option<EnergyWindow>,
 }
 
 impl Default for Background {
-    /// None; if there is any, a window of 3 ns and a Gaussian of 120 mm.
+    /// None; if there are any, a window of 3 ns and a Gaussian of 120 mm.
     fn default() -> Self {
-        Self { randoms: 0.0, window: 3000.0, scatter: 0.0, scatter_sigma: 120.0 }
+        Self { randoms: 0.0, window: 3000.0, scatter: 0.0, scatter_sigma: 120.0, compton: None }
     }
 }
 
@@ -62,6 +66,8 @@ pub struct Scan<'a> {
     pub source: Source<'a>,
     /// Whose attenuation photons meet.
     pub attenuation: &'a Phantom,
+    /// What they meet in place of it.
+    pub map: Option<AttenuationMap<'a>>,
     /// The detectors.
     pub scanner: Scanner,
     /// Blur.
@@ -79,6 +85,7 @@ pub struct Tally {
     pub randoms: u64,
     /// Decays within the scanner's tilts, measured or not, that it would have taken.
     pub decays: u64,
+    /// Of a smooth density, draws; of photons that are scattered, decays in any direction.
     pub scatter_draws: u64,
     pub random_draws: u64,
 }
@@ -122,6 +129,16 @@ impl Scan<'_> {
                 OutOfRange,
                 "scan.randoms is {r} and scan.scatter {s}; each must be at least 0, both together below 1"
             );
+        }
+        if let Some(window) = &b.compton {
+            window.check("scan")?;
+            if b.scatter != 0.0 {
+                fail!(
+                    OutOfRange,
+                    "scan.scatter is {} beside an energy window, with which photons scatter; it must be 0",
+                    b.scatter
+                );
+            }
         }
         Ok(())
     }

@@ -26,7 +26,7 @@ fn ball(centre: [f64; 3], radius: f64) -> Phantom {
 
 fn scan<'a>(source: &'a Phantom, attenuation: &'a Phantom, resolution: Resolution) -> Scan<'a> {
     let background = Background::default();
-    Scan { source: Source::Phantom(source), attenuation, scanner: SCANNER, resolution, background }
+    Scan { source: Source::Phantom(source), attenuation, map: None, scanner: SCANNER, resolution, background }
 }
 
 fn context(level: Level, threads: usize) -> Context {
@@ -201,7 +201,7 @@ fn expected_counts_are_those_that_come() {
     let list = list.map(|(azimuth, tilt)| View::new(azimuth, tilt).unwrap());
     let list = Views::new(list.to_vec(), 0.3).unwrap();
     for (randoms, scatter) in [(0.01, 0.01), (0.01, 0.95), (0.95, 0.01)] {
-        scan.background = Background { randoms, window: 900.0, scatter, scatter_sigma: 60.0 };
+        scan.background = Background { randoms, window: 900.0, scatter, scatter_sigma: 60.0, compton: None };
         for views in [&grid, &list] {
             compare_with_expected(&scan, &phantom, views);
         }

@@ -1,0 +1,152 @@
+//! Volumes as means over coarse cells, sampled between their middles.
+
+use crate::cpu::buffer::zeros;
+use crate::error::Result;
+
+/// Cells `[z][y][x]`, one of zeros all about.
+#[derive(Clone, Debug)]
+pub(in crate::pet) struct Grid {
+    pub(in crate::pet) values: Vec<f32>,
+    /// Along x, y, z.
+    pub(in crate::pet) count: [usize; 3],
+    pub(in crate::pet) cell: [f64; 3],
+    /// Middle of the first.
+    pub(in crate::pet) lowest: [f64; 3],
+}
+
+/// A volume of voxels `[z][y][x]`, and where it is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::pet) struct Voxels<'a> {
+    pub(in crate::pet) values: &'a [f32],
+    /// Along x, y, z.
+    pub(in crate::pet) count: [usize; 3],
+    pub(in crate::pet) voxel: [f64; 3],
+    pub(in crate::pet) centre: [f64; 3],
+}
+
+/// Which voxels each cell of an axis overlaps, and by which part of the cell.
+fn overlaps(voxels: usize, cells: usize) -> Vec<(usize, Vec<f32>)> {
+    let ratio = voxels as f64 / cells as f64;
+    let cell = |k: usize| {
+        let (low, high) = (k as f64 * ratio, (k + 1) as f64 * ratio);
+        let (first, end) = (low.floor() as usize, (high.ceil() as usize).min(voxels));
+        let part = |v: usize| ((high.min((v + 1) as f64) - low.max(v as f64)).max(0.0) / ratio) as f32;
+        (first, (first..end).map(part).collect())
+    };
+    (0..cells).map(cell).collect()
+}
+
+impl Grid {
+    /// Cells of about this size, none smaller than a voxel, that cover the volume.
+    pub(in crate::pet) fn new(of: &Voxels, size: f64) -> Result<Self> {
+        let cells = |d: usize| {
+            let long = of.voxel[d] * of.count[d] as f64;
+            ((long / size).round() as usize).clamp(1, of.count[d])
+        };
+        let inner = [0, 1, 2].map(cells);
+        let cell = [0, 1, 2].map(|d| of.voxel[d] * of.count[d] as f64 / inner[d] as f64);
+        let count = inner.map(|n| n + 2);
+        let parts = [0, 1, 2].map(|d| overlaps(of.count[d], inner[d]));
+        let [nx, ny, _] = of.count;
+        let mut values = zeros::<f32>(count[0] * count[1] * count[2])?;
+        // Planes one by one: along x, then y, then z.
+        let mut rows = zeros::<f32>(inner[0] * ny)?;
+        let mut plane = zeros::<f32>(inner[0] * inner[1])?;
+        for (z, (first, of_planes)) in parts[2].iter().enumerate() {
+            for (k, part) in of_planes.iter().enumerate() {
+                let from = &of.values[(first + k) * nx * ny..][..nx * ny];
+                for (row, to) in from.chunks_exact(nx).zip(rows.chunks_exact_mut(inner[0])) {
+                    for ((first, of_voxels), to) in parts[0].iter().zip(to) {
+                        *to = of_voxels.iter().zip(&row[*first..]).map(|(part, v)| part * v).sum();
+                    }
+                }
+                plane.fill(0.0);
+                for ((first, of_rows), to) in parts[1].iter().zip(plane.chunks_exact_mut(inner[0])) {
+                    for (part, row) in of_rows.iter().zip(rows[first * inner[0]..].chunks_exact(inner[0])) {
+                        to.iter_mut().zip(row).for_each(|(to, v)| *to += part * v);
+                    }
+                }
+                for (y, row) in plane.chunks_exact(inner[0]).enumerate() {
+                    let to = &mut values[((z + 1) * count[1] + y + 1) * count[0] + 1..][..inner[0]];
+                    to.iter_mut().zip(row).for_each(|(to, v)| *to += part * v);
+                }
+            }
+        }
+        let lowest = [0, 1, 2].map(|d| of.centre[d] - 0.5 * cell[d] * (count[d] - 1) as f64);
+        Ok(Self { values, count, cell, lowest })
+    }
+
+    /// Middle of a cell.
+    pub(in crate::pet) fn place(&self, index: usize) -> [f64; 3] {
+        let [nx, ny, _] = self.count;
+        let at = [index % nx, index / nx % ny, index / (nx * ny)];
+        [0, 1, 2].map(|d| self.lowest[d] + at[d] as f64 * self.cell[d])
+    }
+
+    /// Cubic millimetres.
+    pub(in crate::pet) fn cell_volume(&self) -> f64 {
+        self.cell.iter().product()
+    }
+
+    /// Between the middles of cells; 0 outside.
+    #[inline(always)]
+    pub(in crate::pet) fn at(&self, place: [f32; 3]) -> f32 {
+        let [nx, ny, nz] = self.count;
+        let [u, v, w]: [f32; 3] =
+            std::array::from_fn(|d| (place[d] - self.lowest[d] as f32) * (1.0 / self.cell[d]) as f32);
+        let inside = u >= 0.0 && v >= 0.0 && w >= 0.0;
+        if !(inside && u < (nx - 1) as f32 && v < (ny - 1) as f32 && w < (nz - 1) as f32) {
+            return 0.0;
+        }
+        let (x, y, z) = (u as usize, v as usize, w as usize);
+        let (fx, fy, fz) = (u - x as f32, v - y as f32, w - z as f32);
+        let row = |y: usize, z: usize| {
+            let at = (z * ny + y) * nx + x;
+            let (a, b) = (self.values[at], self.values[at + 1]);
+            a + fx * (b - a)
+        };
+        let plane = |z: usize| {
+            let (a, b) = (row(y, z), row(y + 1, z));
+            a + fy * (b - a)
+        };
+        let (a, b) = (plane(z), plane(z + 1));
+        a + fz * (b - a)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pet::cases::noise;
+
+    /// The volume's integral and its centre stay; so does a cell that is a voxel.
+    #[test]
+    fn cells_have_the_volume_s_integral() {
+        let (count, voxel, centre) = ([11, 7, 9], [2.0, 3.0, 4.0], [5.0, -3.0, 1.0]);
+        let values = noise(11 * 7 * 9, 5);
+        let voxels = Voxels { values: &values, count, voxel, centre };
+        let sum = |values: &[f32]| values.iter().map(|v| f64::from(*v)).sum::<f64>();
+        for size in [1.0, 5.0, 7.3, 1000.0] {
+            let grid = Grid::new(&voxels, size).expect("a grid");
+            let integral = sum(&grid.values) * grid.cell_volume();
+            assert!((integral / (sum(&values) * 24.0) - 1.0).abs() < 1e-5, "{size}");
+            let last = grid.place(grid.values.len() - 1);
+            for d in 0..3 {
+                assert!((0.5 * (grid.lowest[d] + last[d]) - centre[d]).abs() < 1e-9);
+            }
+        }
+        let same = Grid::new(&voxels, 1.0).expect("a grid");
+        assert_eq!(same.count, [13, 9, 11]);
+        for (k, value) in values.iter().enumerate() {
+            let at = [k % 11, k / 11 % 7, k / 77];
+            let index = ((at[2] + 1) * 9 + at[1] + 1) * 13 + at[0] + 1;
+            assert_eq!(same.values[index], *value);
+            // Rounding of the place to f32, 1e-6 of a voxel.
+            assert!((same.at(same.place(index).map(|v| v as f32)) - value).abs() < 1e-4);
+        }
+        assert_eq!(same.at([100.0, 0.0, 0.0]), 0.0);
+        let between = same.at([5.0, -3.0, 3.0]);
+        let middle = |z: usize| values[(z * 7 + 3) * 11 + 5];
+        assert!((between - 0.5 * (middle(4) + middle(5))).abs() < 1e-5);
+    }
+}

@@ -1,0 +1,59 @@
+//! Where histo-images have no true events: beside all that attenuates, as far as the time of flight tells.
+
+use super::Scatter;
+use super::coarse::Coarse;
+use super::grid::Grid;
+use crate::cpu::buffer::filled;
+use crate::error::Result;
+use rayon::prelude::*;
+
+/// Attenuation of a body, 1/mm: a tenth of water's.
+const BODY: f32 = 0.001;
+/// Trues are so many standard deviations of the time from a body at most.
+const SIGMAS: f64 = 3.5;
+
+#[derive(Debug)]
+pub(in crate::pet) struct Tails {
+    /// 1 where there is a body or the cell next to one.
+    body: Grid,
+    /// mm along a line.
+    reach: f64,
+}
+
+impl Tails {
+    pub(in crate::pet) fn new(of: &Scatter, sigma: f64) -> Self {
+        let from = &of.attenuation;
+        let [nx, ny, nz] = from.count;
+        let mut body = from.clone();
+        let is_body = |x: usize, y: usize, z: usize| from.values[(z * ny + y) * nx + x] > BODY;
+        let near = |k: usize, n: usize| k.saturating_sub(1)..(k + 2).min(n);
+        for (k, v) in body.values.iter_mut().enumerate() {
+            let (x, y, z) = (k % nx, k / nx % ny, k / (nx * ny));
+            let found = near(z, nz).any(|z| near(y, ny).any(|y| near(x, nx).any(|x| is_body(x, y, z))));
+            *v = f32::from(u8::from(found));
+        }
+        Self { body, reach: SIGMAS * sigma }
+    }
+
+    /// 1 at points `[z][y][x]` from which a view's lines meet no body so near, 0 at others.
+    pub(in crate::pet) fn view(&self, of: &Scatter, coarse: &Coarse, view: usize) -> Result<Vec<f32>> {
+        let [nx, ny, _] = coarse.count;
+        let step = 0.75 * self.body.cell.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+        let steps = (self.reach / step).ceil() as i64;
+        let mut tail = filled(coarse.points(), 1f32)?;
+        tail.par_iter_mut().enumerate().for_each(|(k, tail)| {
+            let at = [k % nx, k / nx % ny, k / (nx * ny)];
+            let place = [0, 1, 2].map(|d| coarse.place(d, at[d]));
+            let meets = of.lines[view].iter().any(|line| {
+                let (sin, cos) = line.azimuth.sin_cos();
+                (-steps..=steps).any(|s| {
+                    let t = s as f64 * step;
+                    let at = [place[0] + t * cos, place[1] + t * sin, place[2] + t * line.tangent];
+                    self.body.at(at.map(|v| v as f32)) > 0.0
+                })
+            });
+            *tail = if meets { 0.0 } else { 1.0 };
+        });
+        Ok(tail)
+    }
+}
