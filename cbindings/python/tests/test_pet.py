@@ -412,8 +412,9 @@ class Pet(unittest.TestCase):
         singles = pet.singles(sums, 600.0, window=900.0)
         self.assertFalse(singles[::50].any())
         seen = efficiencies > 0
-        # Some 200 counts a crystal: 7 %.
-        self.assertGreater(np.corrcoef(singles[seen], efficiencies[seen])[0, 1], 0.9)
+        # Of n counts rates deviate by 1 / sqrt(n), efficiencies by themselves from their mean.
+        own = (efficiencies[seen].std() / efficiencies[seen].mean())**2
+        self.assertAlmostEqual(np.corrcoef(singles[seen], efficiencies[seen])[0, 1], math.sqrt(own / (own + 1 / sums[seen].mean())), delta=0.05)
         np.testing.assert_allclose(pet.singles(sums.astype(float) * 4, 300.0, window=450.0), 4 * singles, rtol=1e-3)
         out = np.zeros(len(positions), np.float32)
         self.assertIs(pet.singles(sums, 600.0, out, window=900.0), out)
@@ -429,11 +430,14 @@ class Pet(unittest.TestCase):
         np.testing.assert_allclose(pet.randoms(singles, 1200.0), 2 * randoms, rtol=1e-5)  # the bins' 1000 ps are beyond the lattice, too
         near = pet.randoms(singles, 600.0, window=200.0)
         self.assertLess(near.sum(), 0.8 * randoms.sum())
-        self.assertTrue(((near == 0) | (near == randoms)).all())
+        self.assertTrue((near <= randoms * 1.00001).all() and (near == 0).any() and (near == randoms).any())
 
     def test_scatter_of_a_scan(self):
-        """A scan with scatter and randoms is the image that was scanned: scatter's own tests are in Rust. Some 90 000 trues, less 10 000 and more."""
-        pet, pitch = isocenter.PET(isocenter.Context(threads=2, log=lambda *_: None), **LATTICE), 8.0
+        """A scan with scatter and randoms is the image that was scanned: scatter's own tests are in Rust. Of 270 000 counts 3 % are scatter in the
+        lattice; the counts deviate by 0.2 %, blur takes some 0.5 % of them beside the body. A crystal's size tilts lines: those beyond the largest
+        tilt come back as others leave, if there are any."""
+        context, pitch = isocenter.Context(threads=2, log=lambda *_: None), 8.0
+        pet, wider = isocenter.PET(context, **LATTICE), isocenter.PET(context, **dict(LATTICE, max_tilt=0.23))
         pet.set_response(**RESPONSE)
         positions, normals = isocenter.block_crystals(blocks=36, across=8, along=32, diameter=780.0, pitch_across=pitch)
         pet.set_scanner(positions, normals, crystal_width=pitch, crystal_height=pitch, time_edges=np.linspace(-1500, 1500, 301))
@@ -441,9 +445,10 @@ class Pet(unittest.TestCase):
                   isocenter.Body("cylinder", half_x=50.0, half_z=60.0, attenuation=0.0096)]
         scan = isocenter.Scan(bodies, diameter=785.0, axial_length=256.0, tof_fwhm=RESPONSE["tof_fwhm"], energy_resolution=0.11, randoms=0.1,
                               random_window=1200.0, seed=4)
-        first, second, times, tally = pet.simulate(scan, 400_000)
+        first, second, times, tally = wider.simulate(scan, 400_000)
         self.assertGreater(tally.scatter, 0.1 * tally.trues)
-        self.assertAlmostEqual(tally.scatter_draws / (tally.decays / math.sin(LATTICE["max_tilt"])), 1, delta=0.03)
+        decays = tally.decays / math.sin(0.23)
+        self.assertAlmostEqual(tally.scatter_draws / decays, 1, delta=0.03)
         crystals, bins, _ = pet.detect(first, second, times)
         kept = crystals[:, 0] < len(positions)
         measured = np.zeros(pet.histo_images_shape, np.uint32)
@@ -451,13 +456,12 @@ class Pet(unittest.TestCase):
         water = pet.phantom_image(bodies, "attenuation")[:1].repeat(30, axis=0)
         factors, (_, randoms) = pet.factors(None, water), pet.expect(scan, tally)
         pet.set_options(algorithm="mlem")
-        decays = tally.decays / math.sin(LATTICE["max_tilt"])
-        image = pet.reconstruct(measured, factors, randoms)
-        self.assertGreater(image.sum() / decays, 1.08)
+        image = before = pet.reconstruct(measured, factors, randoms)
         for _ in range(2):
             additive, found = pet.scatter(image, water, None, measured, randoms)
             image = pet.reconstruct(measured, factors, additive)
-        self.assertAlmostEqual(image.sum() / decays, 1, delta=0.03)
+        self.assertAlmostEqual(image.sum() / decays, 1, delta=0.015)
+        self.assertGreater(before.sum() / image.sum(), 1.02)
         self.assertTrue((additive >= randoms).all())
         self.assertEqual(found._fields, ("scatter", "scale", "tails", "tails_scatter", "places"))
         self.assertAlmostEqual((additive - randoms).sum(dtype=float) / (found.scatter * found.scale), 1, delta=1e-4)
@@ -466,7 +470,7 @@ class Pet(unittest.TestCase):
         self.assertEqual((unscaled.scale, unscaled.tails), (1, 0))
         self.assertAlmostEqual(alone.sum(dtype=float) / unscaled.scatter, 1, delta=1e-4)
         narrow = pet.scatter(image, water, energy_lower=480.0)[1]
-        self.assertLess(narrow.scatter, 0.8 * unscaled.scatter)
+        self.assertLess(narrow.scatter, 0.9 * unscaled.scatter)
         out = np.zeros_like(alone)
         self.assertIs(pet.scatter(image, water, out=out, spacing=30.0, tof_fwhm=RESPONSE["tof_fwhm"])[0], out)
         np.testing.assert_allclose(out.sum(), alone.sum(), rtol=0.02)

@@ -92,7 +92,7 @@ fn random_coincidences_are_the_processor_s() {
     let views = Views::grid(6, 3, 0.25).expect("views");
     let lattice = Lattice::new([8, 14, 16], [6.0, 7.0, 5.0]).expect("lattice");
     for window in [200.0, f64::INFINITY] {
-        let of = Accidentals { duration: 1e10, window };
+        let of = Accidentals { duration: 1e9, window };
         let factors = Factors::accidentals((&views, &lattice), (&crystals, &singles), &of, 40).expect("factors");
         let mut expected = vec![0f32; 18 * lattice.voxels()];
         factors.write(&without, &histos(&mut expected, 18, &lattice)).expect("randoms");
