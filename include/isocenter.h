@@ -1772,7 +1772,7 @@ typedef struct {
     double energy_upper;
     // Full width at half maximum of the time difference, ps; 0 means that of isoc_pet_response.
     double tof_fwhm;
-    // Distance of the places where photons are scattered, mm; 0 means 20.
+    // Distance of the places where photons are scattered, mm; 0 means 12.
     double spacing;
 } isoc_pet_scatter_options;
 

@@ -140,7 +140,7 @@ def main():
     parser.add_argument("--events", type=float, default=4e7)
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--updates", type=int, default=3)
-    parser.add_argument("--spacings", type=float, nargs="*", default=[30.0, 20.0, 15.0])
+    parser.add_argument("--spacings", type=float, nargs="*", default=[20.0, 12.0, 8.0])
     asked = parser.parse_args()
     place = Processor() if asked.cpu else Gpu()
     print(f"# PET randoms and scatter, {datetime.date.today().isoformat()}\n\n{place.name}")

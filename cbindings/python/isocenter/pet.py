@@ -743,7 +743,7 @@ class PET(Plan):
         tof_fwhm : float
             Full width at half maximum of the time difference, ps; 0 means that of the response.
         spacing : float
-            Distance of the places where photons are scattered, mm; 0 means 20.
+            Distance of the places where photons are scattered, mm; 0 means 12.
         directions, duration, branching, half_life, delay, live, map_voxel, map_centre
             Those with which the image was reconstructed, as for `factors`.
 

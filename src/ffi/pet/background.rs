@@ -204,7 +204,7 @@ pub struct isoc_pet_scatter_options {
     pub energy_upper: f64,
     /// Full width at half maximum of the time difference, ps; 0 means that of isoc_pet_response.
     pub tof_fwhm: f64,
-    /// Distance of the places where photons are scattered, mm; 0 means 20.
+    /// Distance of the places where photons are scattered, mm; 0 means 12.
     pub spacing: f64,
 }
 

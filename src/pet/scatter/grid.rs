@@ -88,6 +88,18 @@ impl Grid {
         self.cell.iter().product()
     }
 
+    /// Of the cell about a place; 0 outside.
+    #[inline(always)]
+    pub(in crate::pet) fn about(&self, place: [f32; 3]) -> f32 {
+        let [nx, ny, nz] = self.count;
+        let [u, v, w]: [f32; 3] =
+            std::array::from_fn(|d| (place[d] - self.lowest[d] as f32) * (1.0 / self.cell[d]) as f32 + 0.5);
+        if !(u >= 0.0 && v >= 0.0 && w >= 0.0 && u < nx as f32 && v < ny as f32 && w < nz as f32) {
+            return 0.0;
+        }
+        self.values[(w as usize * ny + v as usize) * nx + u as usize]
+    }
+
     /// Between the middles of cells; 0 outside.
     #[inline(always)]
     pub(in crate::pet) fn at(&self, place: [f32; 3]) -> f32 {
@@ -145,6 +157,8 @@ mod tests {
             assert!((same.at(same.place(index).map(|v| v as f32)) - value).abs() < 1e-4);
         }
         assert_eq!(same.at([100.0, 0.0, 0.0]), 0.0);
+        assert_eq!(same.about([100.0, 0.0, 0.0]), 0.0);
+        assert_eq!(same.about([5.9, -4.4, 2.9]), values[(4 * 7 + 3) * 11 + 5]);
         let between = same.at([5.0, -3.0, 3.0]);
         let middle = |z: usize| values[(z * 7 + 3) * 11 + 5];
         assert!((between - 0.5 * (middle(4) + middle(5))).abs() < 1e-5);

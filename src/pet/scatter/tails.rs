@@ -46,10 +46,11 @@ impl Tails {
             let place = [0, 1, 2].map(|d| coarse.place(d, at[d]));
             let meets = of.lines[view].iter().any(|line| {
                 let (sin, cos) = line.azimuth.sin_cos();
-                (-steps..=steps).any(|s| {
-                    let t = s as f64 * step;
+                // From the point on: those in a body are found at once.
+                (0..2 * steps + 1).any(|s| {
+                    let t = (if s % 2 == 0 { s / 2 } else { -s / 2 - 1 }) as f64 * step;
                     let at = [place[0] + t * cos, place[1] + t * sin, place[2] + t * line.tangent];
-                    self.body.at(at.map(|v| v as f32)) > 0.0
+                    self.body.about(at.map(|v| v as f32)) > 0.0
                 })
             });
             *tail = if meets { 0.0 } else { 1.0 };

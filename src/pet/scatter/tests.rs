@@ -98,7 +98,7 @@ fn histo_images_have_what_photons_that_are_scattered_have() {
     let views = Views::grid(6, 3, 0.25).expect("views");
     let (lattice, phantom, crystals) = (lattice(), phantom(), crystals());
     let context = context();
-    let of = scatter(&views, 20.0);
+    let of = scatter(&views, 12.0);
     let factors =
         Factors::new((&views, &lattice), (&crystals, None), None, &Acquisition::default(), 16).expect("factors");
     let mut expected = vec![0f32; 18 * lattice.voxels()];
