@@ -4,7 +4,7 @@ use super::corrections::{expect_map, isoc_pet_factor_options};
 use super::events::{MAX_EVENTS, isoc_pet_dropped};
 use super::plan::{isoc_pet, with_plan};
 use super::scanner::MAX_LABELS;
-use super::tensors::{expect_histos, expect_host_image};
+use super::tensors::{expect_histos, expect_host_image, of_crystals};
 use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
@@ -15,12 +15,6 @@ use crate::pet::corrections::FactorOptions;
 use crate::pet::factors::{Accidentals, DIRECTIONS, MAX_DIRECTIONS};
 use crate::pet::scanner::DelayArrays;
 use crate::pet::scatter::{EnergyWindow, Found, Model};
-
-/// What is expected of an array with a value for each crystal.
-pub(super) fn of_crystals(pet: &Pet, name: &'static str, dtypes: &'static [DType]) -> Result<Expected<'static, 1>> {
-    let shape = [pet.scanner()?.crystals.count()];
-    Ok(Expected { name, shape, dims: ["crystals"], optional: &[], dtypes, gpus: &[] })
-}
 
 fn accidentals(pet: &Pet, duration: f64, window: f64) -> Result<Accidentals> {
     if !window.is_finite() {

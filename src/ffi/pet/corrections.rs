@@ -1,8 +1,7 @@
 //! Factors of a scanner and an attenuation map.
 
-use super::background::of_crystals;
 use super::plan::{isoc_pet, with_plan};
-use super::tensors::expect_histos;
+use super::tensors::{expect_histos, of_crystals};
 use crate::array::DType;
 use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};

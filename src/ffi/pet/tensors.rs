@@ -34,3 +34,9 @@ pub(super) fn expect_host_histos<'p>(
 ) -> Result<Expected<'p, 4>> {
     Ok(Expected { gpus: &[], ..expect_histos(pet, name, pet.views()?.len(), dtypes)? })
 }
+
+/// What is expected of an array with a value for each crystal.
+pub(super) fn of_crystals(pet: &Pet, name: &'static str, dtypes: &'static [DType]) -> Result<Expected<'static, 1>> {
+    let shape = [pet.scanner()?.crystals.count()];
+    Ok(Expected { name, shape, dims: ["crystals"], optional: &[], dtypes, gpus: &[] })
+}

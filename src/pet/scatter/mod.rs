@@ -9,9 +9,9 @@
 //! integral of the attenuation, g the part that the energy window takes of scattered photons over that of unscattered ones; a and b are the angles at the
 //! detectors of the photons' ways, a' and b' those of the line. All attenuation is Compton's effect.
 //!
-//! It is computed of places some 12 mm apart and detectors on a cylinder, for all pairs of these and times ([`Pairs`]); from there on a coarse lattice for each
-//! view ([`Coarse`]); and times 2 pi and the factors without attenuation, with all that crystals do to single lines, it is counts of a histo-image. What other
-//! scattering there is has much the same shape: tails of the measured histo-images, beside all that attenuates, tell its part ([`Tails`]).
+//! It is computed of places some 12 mm apart and detectors on a cylinder, for all pairs of these and times (`Pairs`); from there on a coarse lattice for each
+//! view (`Coarse`); and times 2 pi and the factors without attenuation, with all that crystals do to single lines, it is counts of a histo-image. What other
+//! scattering there is has much the same shape: tails of the measured histo-images, beside all that attenuates, tell its part (`Tails`).
 
 #[cfg(test)]
 pub(in crate::pet) mod cases;
