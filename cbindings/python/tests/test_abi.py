@@ -60,6 +60,7 @@ class Abi(unittest.TestCase):
     def test_every_field_has_a_keyword(self):
         counted = {"axis_count", "response_count", "gpu_count", "radial_table_count", "body_count"}  # lengths of what is passed
         renamed = {"lambda": "lambda_", "progress_user": "progress", "log_user": "log"}
+        renamed |= {f"{name}_{axis}": name for name in ("map_voxel", "map_centre") for axis in "xyz"}
         for struct, function in (
                 (_abi.isoc_context_options, isocenter.Context), (_abi.isoc_ct_geometry, isocenter.CT.set_geometry),
                 (_abi.isoc_ct_options, isocenter.CT.set_options), (_abi.isoc_mri_geometry, isocenter.MRI.set_geometry),

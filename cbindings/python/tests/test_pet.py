@@ -478,6 +478,27 @@ class Pet(unittest.TestCase):
         volume = np.prod([LATTICE["voxel_x"], LATTICE.get("voxel_y", LATTICE["voxel_x"]), LATTICE.get("voxel_z", LATTICE["voxel_x"])]) / 1000
         self.assertAlmostEqual(in_becquerel.scatter / (10 * volume * unscaled.scatter), 1, delta=1e-5)
 
+    def test_scans_of_attenuation_maps(self):
+        """A box of water as a body and as a map: as many decays reach the detectors, and as many of them scattered. Of 60 000 events both deviate by 1 %."""
+        pet = isocenter.PET(isocenter.Context(threads=2), **LATTICE)
+        hot = isocenter.Body("cylinder", half_x=30.0, half_z=15.0, activity=1.0)
+        water = isocenter.Body("box", x=10.0, half_x=60.0, half_y=50.0, half_z=30.0, attenuation=0.0096)
+        map = np.full((6, 20, 24), 0.0096, np.float32)  # of 5 x 5 x 10 mm
+        options = dict(diameter=600.0, axial_length=300.0, energy_resolution=0.11)
+        of_body = pet.simulate(isocenter.Scan([hot, water], **options), 60_000)[3]
+        placed = dict(attenuation=map, map_voxel=(5.0, 5.0, 10.0), map_centre=(10.0, 0.0, 0.0))
+        of_map = pet.simulate(isocenter.Scan([hot], **placed, **options), 60_000)[3]
+        self.assertAlmostEqual(of_map.trues / of_map.decays / (of_body.trues / of_body.decays), 1, delta=0.03)
+        self.assertAlmostEqual(of_map.scatter / of_map.scatter_draws / (of_body.scatter / of_body.scatter_draws), 1, delta=0.04)
+        self.assertLess(of_map.trues / of_map.decays, 0.6)
+        scan = isocenter.Scan([hot], **placed)
+        with self.assertRaisesRegex(isocenter.NotConfiguredError, "isoc_pet_factors|PET.factors|factors makes them"):
+            pet.expect(scan, of_map)
+        map[1, 2, 3] = -1
+        self.assertRaisesRegex(isocenter.OutOfRangeError, r"attenuation\[1, 2, 3\] is -1 /mm", pet.simulate, scan, 5)
+        scan.attenuation = None
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "without", pet.simulate, scan, 5)
+
     def test_bad_randoms_and_scatter(self):
         pet = isocenter.PET(isocenter.Context(threads=1, log=lambda *_: None), nx=6, ny=5, nz=4, voxel_x=8.0, azimuths=3, max_tilt=0.1)
         crystals, image, water = np.zeros((2, 2), np.uint32), np.ones((4, 5, 6)), np.full((4, 5, 6), 0.0096)
