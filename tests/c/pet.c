@@ -995,6 +995,12 @@ static void attenuations(void) {
     map[0] = 0.0f, map[1] = -1000.0f;
     check_ok("in place", isoc_pet_attenuation(pet, 120.0, &map_tensor, &map_tensor));
     expect("water and air", fabs(map[0] - 0.0096) < 1e-8 && map[1] == 0.0f);
+
+    SIMULATE("a map", (has_corrections(), s.attenuation = &map_tensor, s.map_voxel_x = 9.0), OK, NULL);
+    SIMULATE("a map below 0", (has_corrections(), map[5] = -1.0f, s.attenuation = &map_tensor), OUT_OF_RANGE, "attenuation[0, 1, 1] is -1 /mm");
+    SIMULATE("a map's voxels", (has_corrections(), s.attenuation = &map_tensor, s.map_voxel_z = -1.0), OUT_OF_RANGE, "scan.map_voxel_z is -1 mm");
+    SIMULATE("a map's voxels without it", s.map_voxel_y = 2.0, OUT_OF_RANGE, "scan.map_voxel_y", "without scan.attenuation");
+    EXPECT("a map", (has_corrections(), s.attenuation = &map_tensor), NOT_CONFIGURED, "isoc_pet_factors");
 }
 
 static void detected_events(void) {
