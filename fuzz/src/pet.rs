@@ -652,7 +652,8 @@ impl Pet<'_> {
             energy_lower: input.real(0.0),
             energy_upper: input.real(0.0),
             tof_fwhm: input.real(0.0),
-            spacing: input.real(0.0),
+            // So few places that a session is short.
+            spacing: input.real(50.0),
         };
         let passed = self.caller.passed(o);
         let options = if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() };

@@ -68,7 +68,7 @@ impl Scan<'_> {
         if drawer.scattering.is_none() {
             return Ok(Parts { randoms: b.randoms, scatter: b.scatter });
         }
-        let pilot = (events / PILOTS.count()).clamp(CHUNK / 16, CHUNK);
+        let pilot = (events / PILOTS.count()).clamp(CHUNK / 64, CHUNK);
         let rate = |(kind, each): (Kind, f64)| {
             let drawn = PILOTS.into_par_iter().map(|chunk| Ok(drawer.draw(kind, chunk, pilot, job)?.1));
             let draws = drawn.try_reduce(|| 0, |a, b| Ok(a + b))?;
