@@ -665,6 +665,12 @@ enum {
     ISOC_PET_ALGORITHM_OSEM = 1,
     // The same with all views at once: the likelihood never falls.
     ISOC_PET_ALGORITHM_MLEM = 2,
+    // Subsets again, up the gradient of the log-likelihood less a prior (isoc_pet_set_prior): `f = max(f + lambda (f + floor) / (S + 2 f h) (subsets x H'[A (d / e - 1)] - beta R'), 0)`,
+    // sums over a subset, S of all views, h the sum of the prior's second derivatives by the voxel itself. Steps get smaller with the passes, so that it converges.
+    ISOC_PET_ALGORITHM_BSREM = 3,
+    // The same, with gradients of subsets corrected by what they were for an earlier image: it converges with steps of the same size, to the same image, in few
+    // passes. After a first pass as of BSREM (without warm start), every third one finds the gradient of all views, which is one step alone. Stored: `subsets` images, if they fit, or one, and gradients are found twice.
+    ISOC_PET_ALGORITHM_SVRG = 4,
 };
 
 // The order of views in a pass.
@@ -676,6 +682,15 @@ enum {
     ISOC_PET_ORDER_RANDOM = 1,
     // That of isoc_pet_set_order.
     ISOC_PET_ORDER_GIVEN = 2,
+};
+
+// What two neighbouring voxels f and g cost.
+typedef uint32_t isoc_pet_potential;
+enum {
+    // `(f - g)^2 / (f + g + gamma |f - g| + epsilon)`: differences cost by their size relative to the activity about them.
+    ISOC_PET_POTENTIAL_RELATIVE_DIFFERENCE = 0,
+    // `(f - g)^2 / 2`; with an edge e, `e^2 (sqrt(1 + ((f - g) / e)^2) - 1)`, which grows as |f - g| beyond it.
+    ISOC_PET_POTENTIAL_QUADRATIC = 1,
 };
 
 // Shape of a body.
@@ -1482,6 +1497,26 @@ typedef struct {
     double crop;
 } isoc_coil_options;
 
+// A prior: what is taken off the log-likelihood, `beta R(f)`, R the sum over pairs of neighbours, each of the 26 about a voxel once, of `k_f k_g a_fg x / distance` times their
+// potential: x the voxel's side along x, k `weights`, `a = exp(-((A_f - A_g) / anatomy_sigma)^2 / 2)` of the anatomical image A. Set `struct_size` and `strength`, and zero the rest for the
+// relative difference prior.
+typedef struct {
+    // sizeof(isoc_pet_prior).
+    uint32_t struct_size;
+    // An isoc_pet_potential.
+    uint32_t potential;
+    // beta; 0 or more.
+    double strength;
+    // Relative difference: how early edges are kept; 0 means 2. Twice as large a value keeps smaller ones.
+    double gamma;
+    // Relative difference: makes it smooth about 0, in the unit of the image; 0 or more.
+    double epsilon;
+    // Quadratic: differences beyond it are edges, in the unit of the image; 0 means none are.
+    double edge;
+    // In the unit of the anatomical image: neighbours whose values differ by much more are not told to be alike. Above 0 with an anatomical image, 0 without.
+    double anatomy_sigma;
+} isoc_pet_prior;
+
 // Lattice and views, in millimetres and radians.
 //
 // Image and histo-images have nz x ny x nx voxels, x fastest; the centre of the lattice is the centre of the scanner. A view with
@@ -1671,7 +1706,7 @@ typedef struct {
     uint32_t projector;
     // Non-zero: isoc_pet_reconstruct begins with the image that it is given, instead of a uniform one.
     uint32_t warm_start;
-    // OSEM: subsets of views; 0 means 8, or one a view where there are fewer.
+    // OSEM, BSREM, SVRG: subsets of views; 0 means 8 of OSEM, or one a view where there are fewer, and of the others one for five views, at most 24.
     uint32_t subsets;
     // Passes over all views; 0 means 10.
     int64_t iterations;
@@ -1679,13 +1714,18 @@ typedef struct {
     int64_t first_iteration;
     // Of ISOC_PET_ORDER_RANDOM: the same orders for the same seed.
     uint64_t seed;
-    // RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; above 0 and at most 1, which keeps images
-    // positive; 0 means 1.
+    // RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; BSREM, SVRG: without `/ largest A`. Above 0 and at most 1, which keeps images
+    // of RAMLA positive; 0 means 1.
     double relaxation;
-    // How fast lambda falls from pass to pass, in the formula of relaxation; 0 or more.
+    // How fast lambda falls from pass to pass, in the formula of relaxation; 0 or more. 0 means 0.1 of BSREM.
     double relaxation_decay;
     // Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
     double tolerance;
+    // Above 0: passes end, before `iterations` of them, when one has changed the image by no more, `|after - before| / |after|`. Of SVRG passes that go by subsets count. Where
+    // stop_region_change is set, too, both must hold.
+    double stop_change;
+    // Above 0: the same with the means of the regions of isoc_pet_set_regions, the largest change over the mean of all regions.
+    double stop_region_change;
 } isoc_pet_options;
 
 // What a plan found and decided.
@@ -1706,6 +1746,12 @@ typedef struct {
 typedef struct {
     // Sum of `d ln e - e`, each view with the image as it was when the view's turn came.
     double log_likelihood;
+    // What the prior takes off, `beta R`, for the image that the pass began with; 0 without a prior.
+    double penalty;
+    // `|after - before| / |after|` of the image; 0 unless isoc_pet_options.stop_change or stop_region_change is set.
+    double change;
+    // The largest change of a region's mean, over the mean of all regions; 0 as `change`, or without regions.
+    double region_change;
     // Voxels with counts where none are expected: they changed nothing.
     uint64_t skipped_voxels;
 } isoc_pet_iteration;
@@ -2595,8 +2641,27 @@ isoc_status isoc_pet_create(const isoc_context *ctx, isoc_pet **out);
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 isoc_status isoc_pet_destroy(isoc_pet *pet);
 
+// Sets the prior of ISOC_PET_ALGORITHM_BSREM and SVRG; NULL takes it away. `weights`: f32 (nz, ny, nx), 0 or more, NULL for 1; `anatomy`: f32 (nz, ny, nx), as of a CT or MR image
+// on the lattice, or NULL. Copied; they hold until isoc_pet_set_geometry. Voxels that no view sees are nobody's neighbours.
+isoc_status isoc_pet_set_prior(isoc_pet *pet,
+                               const isoc_pet_prior *prior,
+                               const isoc_tensor *weights,
+                               const isoc_tensor *anatomy);
+
+// Gradient of the prior, `beta R'(f)`, of an image f that is not negative, and `value`, `beta R(f)`; either may be NULL. Image and gradient: f32 (nz, ny, nx). After
+// isoc_pet_set_response or set_tables.
+isoc_status isoc_pet_prior_gradient(isoc_pet *pet,
+                                    const isoc_tensor *image,
+                                    const isoc_tensor *gradient,
+                                    double *value);
+
+// Sets the regions whose means isoc_pet_options.stop_region_change is about: u8, u16 or u32 (nz, ny, nx), labels from 1 to 65535, 0 for none; copied. NULL takes them
+// away. They hold until isoc_pet_set_geometry.
+isoc_status isoc_pet_set_regions(isoc_pet *pet,
+                                 const isoc_tensor *regions);
+
 // Sets lattice and views: a grid of azimuths x tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-// repeat another's direction. Forgets tables and order, and keeps the response; calls that
+// repeat another's direction. Forgets tables, order, prior and regions, and keeps the response; calls that
 // need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 isoc_status isoc_pet_set_geometry(isoc_pet *pet,
                                   const isoc_pet_geometry *geometry,

@@ -1618,6 +1618,7 @@ public:
     using factor_options = detail::sized<isoc_pet_factor_options>;
     using scatter_options = detail::sized<isoc_pet_scatter_options>;
     using scatter_found = detail::sized<isoc_pet_scatter_found>;
+    using prior = detail::sized<isoc_pet_prior>;
     using iteration = isoc_pet_iteration;
     using body = isoc_pet_body;
 
@@ -1708,8 +1709,8 @@ public:
     pet(pet &&) noexcept = default;
     pet &operator=(pet &&) noexcept = default;
 
-    // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables and order, keeps
-    // the response.
+    // Sets lattice and views: a grid of azimuths x tilts, or a list, real (views, 2) of azimuth and tilt. Forgets tables, order, prior and
+    // regions, keeps the response.
     outcome<void> set_geometry(const isoc_pet_geometry &lattice, const const_tensor &views = nullptr) {
         return detail::call(isoc_pet_set_geometry, self(), detail::filled<isoc_pet_geometry>(lattice), named("views", views));
     }
@@ -1755,6 +1756,24 @@ public:
 
     // Sets the order of views in a pass, each at most once; the others are not used.
     outcome<void> set_order(span<const int64_t> order) { return detail::call(isoc_pet_set_order, self(), order.data(), order.count()); }
+
+    // Sets the prior of ISOC_PET_ALGORITHM_BSREM and SVRG; nullptr takes it away. `weights`: f32 (nz, ny, nx), not negative, or nullptr for 1;
+    // `anatomy`: f32 (nz, ny, nx) of a CT or MR image on the lattice, or nullptr; copied.
+    outcome<void> set_prior(const isoc_pet_prior &wanted, const const_tensor &weights = nullptr, const const_tensor &anatomy = nullptr) {
+        return detail::call(isoc_pet_set_prior, self(), detail::filled<isoc_pet_prior>(wanted), named("weights", weights),
+                            named("anatomy", anatomy));
+    }
+    outcome<void> set_prior(std::nullptr_t) { return detail::call(isoc_pet_set_prior, self(), nullptr, nullptr, nullptr); }
+
+    // What the prior takes off the log-likelihood of an image, f32 (nz, ny, nx), not negative. `gradient` gets its gradient, f32, if given.
+    outcome<double> prior_gradient(const const_tensor &image, const tensor &gradient = nullptr) {
+        double value = 0;
+        return detail::get(value, isoc_pet_prior_gradient, self(), named("image", image), named("gradient", gradient), &value);
+    }
+
+    // Sets the regions of options.stop_region_change: u8, u16 or u32 (nz, ny, nx), labels from 1 to 65535, 0 for none; copied. nullptr takes
+    // them away.
+    outcome<void> set_regions(const const_tensor &regions) { return detail::call(isoc_pet_set_regions, self(), named("regions", regions)); }
 
     // As ct::set_stream.
     outcome<void> set_stream(void *stream) { return detail::call(isoc_pet_set_stream, self(), stream); }

@@ -43,6 +43,7 @@ fn header_is_up_to_date() {
         "src/ffi/mri/measures.rs",
         "src/ffi/mri/coils.rs",
         "src/ffi/pet/plan.rs",
+        "src/ffi/pet/prior.rs",
         "src/ffi/pet/geometry.rs",
         "src/ffi/pet/response.rs",
         "src/ffi/pet/scanner.rs",

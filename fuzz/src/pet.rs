@@ -54,6 +54,12 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::sensitivity,
         Self::reconstruct,
         Self::history,
+        Self::prior,
+        Self::prior_gradient,
+        Self::regions,
+        Self::options_with_prior,
+        Self::reconstruct,
+        Self::history,
         Self::deposit,
         Self::block_crystals,
         Self::scanner,
@@ -264,23 +270,87 @@ impl Pet<'_> {
     }
 
     fn options(&mut self) {
+        let algorithm = self.caller.input.code(5);
+        self.set_options(algorithm, 0, 2, 0.0);
+    }
+
+    /// Those of the algorithms that know priors.
+    fn options_with_prior(&mut self) {
+        let bsrem = self.caller.input.odd(2).is_some();
+        let algorithm = if bsrem { isoc_pet_algorithm::Bsrem } else { isoc_pet_algorithm::Svrg };
+        self.set_options(algorithm as u32, 3, 3, 1e-6);
+    }
+
+    fn set_options(&mut self, algorithm: u32, subsets: u32, iterations: i64, stop_change: f64) {
         let (handle, input) = (self.handle(), &mut self.caller.input);
         let o = isoc_pet_options {
             struct_size: input.struct_size(size_of::<isoc_pet_options>()),
-            algorithm: input.code(3),
+            algorithm,
             order: input.code(3),
             projector: input.code(3),
             warm_start: input.code(2),
-            subsets: input.odd(96).map_or(0, |k| [1, 2, 3, 70_000, u32::MAX][usize::from(k) % 5]),
-            iterations: input.small(2, 3, ITERATIONS),
+            subsets: input.odd(96).map_or(subsets, |k| [1, 2, 3, 70_000, u32::MAX][usize::from(k) % 5]),
+            iterations: input.small(iterations, 3, ITERATIONS),
             first_iteration: input.size(0, 9, ITERATIONS),
             seed: input.byte().into(),
             relaxation: input.real(0.0),
             relaxation_decay: input.real(0.0),
             tolerance: input.real(0.0),
+            stop_change: input.real(stop_change),
+            stop_region_change: input.real(stop_change),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_pet_set_options(handle, passed));
+        self.caller.done(done, None);
+    }
+
+    /// An image that a call may do without: NULL now and then.
+    fn optional_image(&mut self) -> Made {
+        if self.caller.input.odd(2).is_some() { Made::NONE } else { self.image() }
+    }
+
+    /// NULL, without images, takes the prior away.
+    fn prior(&mut self) {
+        let handle = self.handle();
+        if self.caller.input.odd(4) == Some(0) {
+            let done = call!(self.caller, isoc_pet_set_prior(handle, ptr::null(), ptr::null(), ptr::null()));
+            return self.caller.done(done, None);
+        }
+        let (weights, anatomy) = (self.optional_image(), self.optional_image());
+        let input = &mut self.caller.input;
+        let potential = input.code(2);
+        let of = |potential_of: u32, usual| if potential == potential_of { usual } else { 0.0 };
+        let p = isoc_pet_prior {
+            struct_size: input.struct_size(size_of::<isoc_pet_prior>()),
+            potential,
+            strength: input.real(0.1),
+            gamma: input.real(of(0, 1.5)),
+            epsilon: input.real(of(0, 0.01)),
+            edge: input.real(of(1, 0.5)),
+            anatomy_sigma: input.real(if anatomy.tensor.is_null() { 0.0 } else { 0.5 }),
+        };
+        let passed = self.caller.passed(p);
+        let done = call!(self.caller, isoc_pet_set_prior(handle, passed, weights.tensor, anatomy.tensor));
+        self.caller.done(done, None);
+    }
+
+    fn prior_gradient(&mut self) {
+        let (handle, image) = (self.handle(), self.image());
+        let to = if self.caller.input.odd(2).is_some() { Made::NONE } else { self.image_out() };
+        let value = self.caller.passed(0.0);
+        let done = call!(self.caller, isoc_pet_prior_gradient(handle, image.tensor, to.tensor, value));
+        self.caller.done(done, Some(to));
+    }
+
+    fn regions(&mut self) {
+        let handle = self.handle();
+        let regions = if self.caller.input.odd(2).is_some() {
+            Made::NONE
+        } else {
+            let dtype = self.caller.dtype(U32);
+            self.caller.input_tensor(&self.lattice, dtype, &plain, true)
+        };
+        let done = call!(self.caller, isoc_pet_set_regions(handle, regions.tensor));
         self.caller.done(done, None);
     }
 
@@ -356,7 +426,13 @@ impl Pet<'_> {
 
     fn history(&mut self) {
         let (handle, capacity) = (self.handle(), self.caller.input.size(PASSES, 4, ITERATIONS));
-        let none = isoc_pet_iteration { log_likelihood: 0.0, skipped_voxels: 0 };
+        let none = isoc_pet_iteration {
+            log_likelihood: 0.0,
+            penalty: 0.0,
+            change: 0.0,
+            region_change: 0.0,
+            skipped_voxels: 0,
+        };
         let passes = self.caller.room(capacity, PASSES, none);
         let found = self.caller.passed(0i64);
         let done = call!(self.caller, isoc_pet_history(handle, passes, capacity, found));

@@ -76,6 +76,42 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_mask(const __grid_co
     });
 }
 
+// to = to + by
+extern "C" __global__ void __launch_bounds__(THREADS) array_add(const __grid_constant__ Volumes p) {
+    each(p, [&](long long i, bool) { p.to[i] += p.by[i]; });
+}
+
+// Mirrors `Ascent` in src/pet/gpu/array.rs.
+struct Ascent {
+    float *image;
+    const float *gradient;
+    // Both or none: the subset's gradient and that of all views, of another image.
+    const float *stored, *total;
+    // Both or none: of the prior.
+    const float *slope, *curvature;
+    const float *sensitivity;
+    long long count;
+    float times, step, floor;
+    int reserved;
+};
+static_assert(sizeof(Ascent) == 80);
+
+// image = max(image + step (image + floor) g / (S + 2 image h), 0), g = times (gradient - stored) + total - slope, where some view sees the voxel.
+extern "C" __global__ void __launch_bounds__(THREADS) array_ascend(const __grid_constant__ Ascent p) {
+    for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < p.count; i += gridDim.x * (long long)THREADS) {
+        const float seen = p.sensitivity[i], old = p.image[i];
+        float gradient = p.gradient[i], curvature = seen;
+        if (p.stored) gradient -= p.stored[i];
+        gradient *= p.times;
+        if (p.total) gradient += p.total[i];
+        if (p.slope) {
+            gradient -= p.slope[i];
+            curvature += 2 * old * p.curvature[i];
+        }
+        p.image[i] = seen > 0 ? fmaxf(old + p.step * (old + p.floor) * gradient / curvature, 0.f) : 0;
+    }
+}
+
 // Mirrors `FactsArguments`: what values there are; a block's sum each, values are not below 0.
 struct Facts {
     const float *volume;

@@ -3,6 +3,7 @@
 
 use super::histos::Histos;
 use super::lattice::Lattice;
+use super::prior::Placed;
 use super::response::Response;
 use super::tables::Tables;
 use super::view::View;
@@ -100,6 +101,14 @@ pub(super) struct Tally {
     pub(super) skipped: u64,
 }
 
+impl std::ops::Add for Tally {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self { log_likelihood: self.log_likelihood + other.log_likelihood, skipped: self.skipped + other.skipped }
+    }
+}
+
 /// Of the histo-images of a reconstruction.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Facts {
@@ -148,8 +157,8 @@ pub(super) trait Engine: Sized + Send {
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()>;
     /// Bytes of all that was prepared, and of so many volumes.
     fn memory(&self, volumes: usize) -> u64;
-    /// How many volumes more than were asked for would fit.
-    fn spare(&self, context: &Context) -> Result<usize>;
+    /// How many volumes more than so many would fit, beside what was loaded.
+    fn spare(&self, context: &Context, data: &Self::Data<'_>, volumes: usize) -> Result<usize>;
 
     fn zeros(&mut self) -> Result<Self::Volume>;
     fn fill(&mut self, volume: &mut Self::Volume, value: f32) -> Result<()>;
@@ -190,6 +199,20 @@ pub(super) trait Engine: Sized + Send {
     /// image = 0 where `where_zero` is 0.
     fn mask(&mut self, image: &mut Self::Volume, where_zero: &Self::Volume) -> Result<()>;
 
+    /// to = to + from
+    fn add(&mut self, to: &mut Self::Volume, from: &Self::Volume) -> Result<()>;
+    /// Gradient of a prior at an image, and the sums of its second derivatives by the voxel itself or bounds of them.
+    fn slopes(
+        &mut self,
+        prior: &Placed<Self::Volume>,
+        image: &Self::Volume,
+        gradient_and_curvature: [&mut Self::Volume; 2],
+    ) -> Result<()>;
+    /// What a prior takes off the log-likelihood.
+    fn penalty(&mut self, prior: &Placed<Self::Volume>, image: &Self::Volume) -> Result<f64>;
+    /// A step up, of an image in which voxels that no view sees are 0.
+    fn ascend(&mut self, image: &mut Self::Volume, ascent: &Ascent<Self::Volume>) -> Result<()>;
+
     /// A pass of block RAMLA over views in this order; `ratio` is room. Progress is told after each part that can be told.
     fn ramla(
         &mut self,
@@ -218,6 +241,21 @@ pub(super) trait Engine: Sized + Send {
         }
         Ok(())
     }
+}
+
+/// image = max(image + step (image + floor) g / (sensitivity + 2 image curvature), 0), `g = times (gradient - stored) + total - slope`.
+pub(super) struct Ascent<'a, V> {
+    pub(super) gradient: &'a V,
+    /// Of one subset stands for that of all: so many times.
+    pub(super) times: f32,
+    /// The same subset's gradient and that of all views, of another image.
+    pub(super) anchor: Option<[&'a V; 2]>,
+    /// Slope and curvature of the prior.
+    pub(super) prior: Option<[&'a V; 2]>,
+    pub(super) sensitivity: &'a V,
+    pub(super) step: f32,
+    /// With it voxels come back from 0.
+    pub(super) floor: f32,
 }
 
 /// Called with the part done.

@@ -1,12 +1,12 @@
 use super::super::histos::Histos;
 use super::super::plan::{Options, Pet};
-use super::super::reconstruct::Algorithm;
 use super::super::response::Radial;
 use super::super::views::Views;
 use super::*;
 use crate::array::ArrayMut;
 use crate::context::{Compute, Context, ContextOptions, LogLevel, NanPolicy};
 use crate::error::{Result, Status};
+use crate::pet::Algorithm;
 use std::sync::{Arc, Mutex};
 
 const SHAPE: [usize; 3] = [4, 20, 22];
@@ -179,17 +179,21 @@ fn options_of_other_algorithms_are_doubted() {
         mlem,
         Options { relaxation: 0.5, decay: 0.1, ..ramla },
         Options { subsets: 3, ..osem },
+        Options { algorithm: Algorithm::Svrg, subsets: 2, relaxation: 0.5, decay: 0.1, ..ramla },
         Options { subsets: 1, ..mlem },
     ] {
         assert_eq!(of(used), [""; 0], "{used:?}");
     }
     assert_eq!(
         of(Options { subsets: 3, ..ramla }),
-        ["options.subsets is 3, and is not used: options.algorithm is 0 (ramla), not 1 (osem)"]
+        ["options.subsets is 3, and is not used: options.algorithm is 0 (ramla), not 1 (osem), 3 (bsrem) or 4 (svrg)"]
     );
     let said = of(Options { subsets: 3, relaxation: 0.5, decay: 0.1, ..mlem });
     assert_eq!(said.len(), 3, "{said:?}");
-    assert_eq!(said[1], "options.relaxation is 0.5, and is not used: options.algorithm is 2 (mlem), not 0 (ramla)");
+    assert_eq!(
+        said[1],
+        "options.relaxation is 0.5, and is not used: options.algorithm is 2 (mlem), not 0 (ramla), 3 (bsrem) or 4 (svrg)"
+    );
 }
 
 #[test]

@@ -113,6 +113,34 @@ impl Pet {
         Ok(())
     }
 
+    /// What the prior takes off the log-likelihood of an image, and its gradient.
+    pub fn prior_gradient(&mut self, image: Array<3>, mut gradient: Option<ArrayMut<3>>) -> Result<f64> {
+        image.layout().check("image", self.lattice()?.shape(), DType::FLOAT, self.gpus())?;
+        if let Some(gradient) = &gradient {
+            gradient.layout().check("gradient", self.lattice()?.shape(), DType::FLOAT, self.gpus())?;
+        }
+        let (given, context) = (self.given_prior()?.clone(), self.context.clone());
+        let elements = image.layout().count();
+        let policy = context.nan_policy();
+        let (penalty, replaced) = each!(self.engine()?, e => e.run(&context, |e, job| {
+            e.prepare(&context, &[], 3 + given.volumes(), job)?;
+            job.enter(Stage::Check);
+            let image = e.read(&image, "image", policy, Sign::NonNegative)?;
+            let prior = given.place(e)?;
+            job.enter(Stage::Solve);
+            let penalty = e.penalty(&prior, &image)?;
+            if let Some(gradient) = &mut gradient {
+                let (mut slope, mut curvature) = (e.zeros()?, e.zeros()?);
+                e.slopes(&prior, &image, [&mut slope, &mut curvature])?;
+                e.write(&slope, gradient)?;
+            }
+            Ok((penalty, e.replaced()))
+        }))?;
+        self.replaced = replaced;
+        self.context.tell_of_replaced(replaced, elements);
+        Ok(penalty)
+    }
+
     /// Reconstructs the image as the options say. Nothing is written unless all of it is there.
     pub fn reconstruct(&mut self, histos: &Histos, mut image: ArrayMut<3>) -> Result<()> {
         let arrays = [(Some(&histos.measured), "measured"), (histos.factors.as_ref(), "factors")];

@@ -1,26 +1,33 @@
 //! The plan behind `isoc_pet`.
 
+use super::climb;
 use super::cpu::engine::CpuEngine;
-use super::engine::{Engine, Method, Scan};
+use super::engine::{Engine, Method, Scan, Sign};
 use super::gpu::deposit::Depositor;
 use super::gpu::engine::GpuEngine;
 use super::input_doubts;
 use super::lattice::Lattice;
-use super::reconstruct::{Algorithm, Iteration, Order, Solve};
+use super::prior::{Given, Prior};
 use super::response::Response;
 use super::scanner::Scanner;
+use super::solve::{Algorithm, Iteration, Order, Solve};
+use super::stopping::{Bounds, Regions};
 use super::tables::Tables;
+use super::values::{look, replace};
 use super::view::{View, geometric_order};
 use super::views::Views;
-use crate::array::Array;
-use crate::context::{Context, LogLevel};
-use crate::cpu::buffer::copied;
+use crate::array::fetch::Fetched;
+use crate::array::{Array, DType};
+use crate::context::{Context, LogLevel, NanPolicy};
+use crate::cpu::buffer::{copied, zeros};
 use crate::error::{Result, fail};
-use crate::gpu::Device;
+use crate::gpu::{Device, Stream};
 use std::sync::Arc;
 
 /// Subsets of OSEM where the caller leaves them open.
 const DEFAULT_SUBSETS: usize = 8;
+/// Decay of BSREM's steps where the caller leaves it open.
+const DEFAULT_DECAY: f64 = 0.1;
 
 /// How to reconstruct.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -35,12 +42,16 @@ pub struct Options {
     pub iterations: usize,
     /// Passes that were made before: the relaxation and random orders go on from there.
     pub first_iteration: usize,
-    /// Of OSEM; 0 means 8, or one a view where there are fewer.
+    /// Of OSEM; 0 means 8, or one a view where there are fewer. Of BSREM and SVRG; 0 means one for five views, at most 24.
     pub subsets: usize,
-    /// Of RAMLA: `relaxation / (1 + decay k)` in pass k, over the largest factor.
+    /// Steps of `relaxation / (1 + decay k)` in pass k; of RAMLA over the largest factor.
     pub relaxation: f64,
-    /// Decay of the relaxation with the passes.
+    /// Decay of the relaxation with the passes; 0 means 0.1 of BSREM.
     pub decay: f64,
+    /// Ends when a pass changed the image by no more, in parts of its norm; 0: never.
+    pub change: f64,
+    /// Ends when a pass changed the mean of no region by more, in parts of the mean of all regions; 0: never.
+    pub region_change: f64,
     /// Begins with the image that it is given.
     pub warm_start: bool,
 }
@@ -56,6 +67,8 @@ impl Default for Options {
             subsets: 0,
             relaxation: 1.0,
             decay: 0.0,
+            change: 0.0,
+            region_change: 0.0,
             warm_start: false,
         }
     }
@@ -95,6 +108,8 @@ pub struct Pet {
     options: Options,
     /// The caller's order.
     order: Vec<usize>,
+    prior: Option<Given>,
+    regions: Option<Regions>,
     pub(super) replaced: u64,
     pub(super) history: Vec<Iteration>,
     /// Made when events are first deposited on a GPU.
@@ -113,6 +128,8 @@ impl Pet {
             engine: None,
             options: Options::default(),
             order: Vec::new(),
+            prior: None,
+            regions: None,
             replaced: 0,
             history: Vec::new(),
             depositor: None,
@@ -139,7 +156,7 @@ impl Pet {
         self.stream
     }
 
-    /// Sets lattice and views; forgets the caller's tables and order. The response is looked at when it is needed: one that fits
+    /// Sets lattice and views; forgets the caller's tables, order, prior and regions. The response is looked at when it is needed: one that fits
     /// the lattice before need not fit this one.
     pub fn set_geometry(&mut self, lattice: Lattice, views: Views) -> Result<()> {
         let list = views.list();
@@ -152,6 +169,7 @@ impl Pet {
         let given = list.iter().map(|_| None).collect();
         self.geometry = Some(Geometry { lattice, views, given });
         self.order.clear();
+        (self.prior, self.regions) = (None, None);
         self.history.clear();
         self.engine = None;
         self.depositor = None;
@@ -266,8 +284,14 @@ impl Pet {
 
     /// Sets options.
     pub fn set_options(&mut self, options: Options) -> Result<()> {
-        let Options { relaxation, decay, method, .. } = options;
-        for (name, v) in [("relaxation", relaxation), ("relaxation_decay", decay), ("tolerance", method.tolerance)] {
+        let Options { relaxation, decay, method, change, region_change, .. } = options;
+        for (name, v) in [
+            ("relaxation", relaxation),
+            ("relaxation_decay", decay),
+            ("tolerance", method.tolerance),
+            ("stop_change", change),
+            ("stop_region_change", region_change),
+        ] {
             if !v.is_finite() {
                 fail!(NotFiniteParameter, "options.{name} is {v}; it must be finite");
             }
@@ -303,6 +327,58 @@ impl Pet {
         Ok(())
     }
 
+    /// Sets what is taken off the log-likelihood, or takes it away; `weights` and `anatomy` are images, which are copied.
+    pub fn set_prior(&mut self, prior: Option<(Prior, [Option<Array<3>>; 2])>) -> Result<()> {
+        let shape = self.lattice()?.shape();
+        let Some((prior, [weights, anatomy])) = prior else {
+            self.prior = None;
+            return Ok(());
+        };
+        prior.check(anatomy.is_some())?;
+        let copy = |from: Option<Array<3>>, name: &str, sign| match from {
+            Some(from) => {
+                from.layout().check(name, shape, DType::FLOAT, self.gpus())?;
+                self.on_host(&from, |from| copy_of(from, name, self.context.nan_policy(), sign)).map(Some)
+            }
+            None => Ok(None),
+        };
+        let weights = copy(weights, "weights", Sign::NonNegative)?;
+        let anatomy = copy(anatomy, "anatomy", Sign::Any)?;
+        self.prior = Some(Given { prior, weights, anatomy });
+        Ok(())
+    }
+
+    /// Sets the regions whose means passes are judged by, or takes them away: labels from 1 on, 0 is none; copied.
+    pub fn set_regions(&mut self, regions: Option<Array<3>>) -> Result<()> {
+        let shape = self.lattice()?.shape();
+        self.regions = match regions {
+            Some(from) => {
+                from.layout().check("regions", shape, DType::COUNTS, self.gpus())?;
+                Some(self.on_host(&from, Regions::new)?)
+            }
+            None => None,
+        };
+        Ok(())
+    }
+
+    /// Calls with an array in host memory: with a copy of one that is on the GPU.
+    fn on_host<R>(&self, from: &Array<3>, call: impl FnOnce(&Array<3>) -> Result<R>) -> Result<R> {
+        let Some(gpu) = self.gpus().first().filter(|_| from.layout().gpu.is_some()) else { return call(from) };
+        let copy = {
+            let _current = gpu.enter()?;
+            Stream::borrowed(self.stream).synchronize()?;
+            Fetched::new(gpu, from.layout())?
+        };
+        call(&copy.array())
+    }
+
+    pub(super) fn given_prior(&self) -> Result<&Given> {
+        match &self.prior {
+            Some(given) => Ok(given),
+            None => fail!(NotConfigured, "the plan has no prior; isoc_pet_set_prior comes first"),
+        }
+    }
+
     pub(super) fn solve_settings(&self) -> Result<Solve> {
         let views = self.views()?;
         let o = self.options;
@@ -320,14 +396,30 @@ impl Pet {
             });
         }
         self.warn_of_unused();
+        let has_subsets = o.algorithm == Algorithm::Osem || o.algorithm.climbs();
+        if has_subsets && o.subsets > order.len() {
+            fail!(OutOfRange, "options.subsets is {}; there are {} views", o.subsets, order.len());
+        }
+        if self.prior.is_some() && !o.algorithm.climbs() {
+            fail!(
+                OutOfRange,
+                "options.algorithm is {}, which knows no prior; 3 (bsrem) and 4 (svrg) do, and isoc_pet_set_prior takes the one that is set away",
+                o.algorithm.name()
+            );
+        }
+        if o.region_change > 0.0 && self.regions.is_none() {
+            fail!(
+                NotConfigured,
+                "options.stop_region_change is {}, and there are no regions; isoc_pet_set_regions comes first",
+                o.region_change
+            );
+        }
         let subsets = match o.algorithm {
             Algorithm::Ramla => order.len(),
-            Algorithm::Osem if o.subsets > order.len() => {
-                fail!(OutOfRange, "options.subsets is {}; there are {} views", o.subsets, order.len())
-            }
-            Algorithm::Osem if o.subsets == 0 => DEFAULT_SUBSETS.min(order.len()),
-            Algorithm::Osem => o.subsets,
             Algorithm::Mlem => 1,
+            _ if o.subsets > 0 => o.subsets,
+            Algorithm::Osem => DEFAULT_SUBSETS.min(order.len()),
+            Algorithm::Bsrem | Algorithm::Svrg => climb::default_subsets(order.len()),
         };
         Ok(Solve {
             algorithm: o.algorithm,
@@ -337,8 +429,11 @@ impl Pet {
             iterations: o.iterations,
             first: o.first_iteration,
             relaxation: o.relaxation,
-            decay: o.decay,
+            decay: if o.algorithm == Algorithm::Bsrem && o.decay == 0.0 { DEFAULT_DECAY } else { o.decay },
             warm: o.warm_start,
+            prior: self.prior.clone(),
+            bounds: Bounds { image: o.change, regions: o.region_change },
+            regions: self.regions.clone(),
         })
     }
 
@@ -346,20 +441,21 @@ impl Pet {
     fn warn_of_unused(&self) {
         let Options { algorithm, subsets, relaxation, decay, .. } = self.options;
         let default = Options::default();
-        let now = match algorithm {
-            Algorithm::Ramla => "0 (ramla)",
-            Algorithm::Osem => "1 (osem)",
-            Algorithm::Mlem => "2 (mlem)",
-        };
-        let of_ramla = algorithm != Algorithm::Ramla;
+        let has_steps = algorithm == Algorithm::Ramla || algorithm.climbs();
+        let has_subsets = algorithm == Algorithm::Osem || algorithm.climbs();
+        let of_subsets = "1 (osem), 3 (bsrem) or 4 (svrg)";
+        let of_steps = "0 (ramla), 3 (bsrem) or 4 (svrg)";
         for (name, value, unused, of) in [
-            ("subsets", subsets as f64, subsets > 1 && algorithm != Algorithm::Osem, "1 (osem)"),
-            ("relaxation", relaxation, relaxation != default.relaxation && of_ramla, "0 (ramla)"),
-            ("relaxation_decay", decay, decay != default.decay && of_ramla, "0 (ramla)"),
+            ("subsets", subsets as f64, subsets > 1 && !has_subsets, of_subsets),
+            ("relaxation", relaxation, relaxation != default.relaxation && !has_steps, of_steps),
+            ("relaxation_decay", decay, decay != default.decay && !has_steps, of_steps),
         ] {
             if unused {
                 self.context.log(LogLevel::Warning, || {
-                    format!("options.{name} is {value}, and is not used: options.algorithm is {now}, not {of}")
+                    format!(
+                        "options.{name} is {value}, and is not used: options.algorithm is {}, not {of}",
+                        algorithm.name()
+                    )
                 });
             }
         }
@@ -374,6 +470,18 @@ impl Pet {
     pub fn history(&self) -> &[Iteration] {
         &self.history
     }
+}
+
+/// An image's values, checked.
+fn copy_of(from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Vec<f32>> {
+    look(from, name, policy, sign)?;
+    let [_, ny, nx] = from.shape();
+    let mut copy = zeros(from.layout().count())?;
+    for (r, row) in copy.chunks_exact_mut(nx).enumerate() {
+        from.read_row([r / ny, r % ny, 0], row);
+        replace(row);
+    }
+    Ok(copy)
 }
 
 /// An error if the response is too large for the lattice, or too narrow, in some view.

@@ -1,80 +1,14 @@
-//! Block RAMLA, OSEM and MLEM, on any engine.
+//! Passes of RAMLA, OSEM, MLEM, BSREM and SVRG, on any engine.
 //!
 //! RAMLA with one view a block: J. Browne, A. R. De Pierro, IEEE Trans. Med. Imag. 15(5), 1996. OSEM: H. M. Hudson, R. S. Larkin,
 //! IEEE Trans. Med. Imag. 13(4), 1994. MLEM: L. A. Shepp, Y. Vardi, IEEE Trans. Med. Imag. 1(2), 1982.
 
+use super::climb::{Climb, Course, FLOOR, Volumes};
 use super::engine::{Engine, Facts, Ratio};
+use super::solve::{Algorithm, Iteration, Solve};
+use super::stopping::{Change, Watch};
 use crate::context::{Context, Job, Stage};
-use crate::cpu::random::{OneByOne, Random};
 use crate::error::{Result, fail};
-
-/// What is iterated.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Algorithm {
-    /// Row-action maximum likelihood, one view at a time.
-    #[default]
-    Ramla,
-    /// Ordered subsets of views.
-    Osem,
-    /// All views at a time.
-    Mlem,
-}
-
-/// The order in which views are used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Order {
-    /// Each far from the one before.
-    #[default]
-    Geometric,
-    /// Another in every pass, by a seed.
-    Random(u64),
-    /// The caller's.
-    Given,
-}
-
-/// How an image is found.
-#[derive(Clone, Debug)]
-pub(super) struct Solve {
-    pub(super) algorithm: Algorithm,
-    pub(super) order: Vec<usize>,
-    /// Seed of random orders.
-    pub(super) shuffle: Option<u64>,
-    pub(super) subsets: usize,
-    pub(super) iterations: usize,
-    /// Passes made before.
-    pub(super) first: usize,
-    pub(super) relaxation: f64,
-    pub(super) decay: f64,
-    pub(super) warm: bool,
-}
-
-/// What a pass over the views saw.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Iteration {
-    /// Sum of d ln e - e over voxels of histo-images, each view with the image as it was when the view's turn came.
-    pub log_likelihood: f64,
-    /// Voxels with counts where none are expected.
-    pub skipped: u64,
-}
-
-impl Solve {
-    /// Volumes that must be there at a time.
-    pub(super) fn volumes(&self) -> usize {
-        // Image and ratio; quotients' back projection and sensitivity.
-        if self.algorithm == Algorithm::Ramla { 3 } else { 4 }
-    }
-
-    fn order(&self, pass: usize) -> Vec<usize> {
-        let mut order = self.order.clone();
-        if let Some(seed) = self.shuffle {
-            let mut random = OneByOne::uniform(Random::new(seed, 0, pass as u64));
-            for k in (1..order.len()).rev() {
-                order.swap(k, (random.next() * (k + 1) as f64) as usize);
-            }
-        }
-        order
-    }
-}
 
 /// A uniform image that explains as many counts as were measured.
 fn uniform(facts: &Facts) -> f32 {
@@ -113,6 +47,14 @@ pub(super) struct Zeros {
     pub(super) start: u64,
 }
 
+/// Between passes.
+enum State<E: Engine> {
+    Ramla,
+    /// Sensitivities of subsets, as far as they are kept.
+    Subsets(Vec<Option<E::Volume>>),
+    Climb(Box<Climb<E>>),
+}
+
 /// Improves the image, and says in `history` what each pass saw. Without a warm start the image is set first.
 pub(super) fn reconstruct<E: Engine>(
     e: &mut E,
@@ -130,7 +72,9 @@ pub(super) fn reconstruct<E: Engine>(
     let mut ratio = e.zeros()?;
     let mut visible = e.scan().lattice.voxels() as f64;
     // Voxels that no view sees get no update that could take them to 0; a kernel of the model always sees its own voxel.
-    if facts.has_zero_factor || e.scan().given.iter().any(Option::is_some) {
+    let some_unseen = facts.has_zero_factor || e.scan().given.iter().any(Option::is_some);
+    let mut sensitivity = None;
+    if some_unseen || solve.algorithm.climbs() {
         let mut seen = e.zeros()?;
         for view in &solve.order {
             job.check()?;
@@ -140,14 +84,43 @@ pub(super) fn reconstruct<E: Engine>(
             visible = above_zero(e, &seen, &mut ratio)?;
         }
         e.mask(image, &seen)?;
+        sensitivity = Some(seen).filter(|_| solve.algorithm.climbs());
     }
-    if solve.warm && facts.measured > 0.0 {
+    if solve.warm && !solve.algorithm.climbs() && facts.measured > 0.0 {
         let begun = above_zero(e, image, &mut ratio)?;
         zeros.start = check_start(visible, begun)?;
     }
-    let mut kept = Vec::new();
-    if solve.algorithm != Algorithm::Ramla && solve.shuffle.is_none() && e.spare(context)? >= solve.subsets {
-        kept.resize_with(solve.subsets, || None);
+    let mut state = match sensitivity {
+        Some(seen) => {
+            let mut prior = solve.prior.as_ref().map(|given| given.place(e)).transpose()?;
+            if let Some(prior) = prior.as_mut().filter(|_| some_unseen) {
+                // What nobody measured is no neighbour.
+                let mut weights = match prior.weights.take() {
+                    Some(weights) => weights,
+                    None => {
+                        let mut ones = e.zeros()?;
+                        e.fill(&mut ones, 1.0)?;
+                        ones
+                    }
+                };
+                e.mask(&mut weights, &seen)?;
+                prior.weights = Some(weights);
+            }
+            let floor = FLOOR * uniform(&facts);
+            State::Climb(Box::new(Climb::new(e, solve, (seen, prior), floor, (context, data))?))
+        }
+        None if solve.algorithm == Algorithm::Ramla => State::Ramla,
+        None => {
+            let mut kept = Vec::new();
+            if solve.shuffle.is_none() && e.spare(context, data, solve.volumes())? >= solve.subsets {
+                kept.resize_with(solve.subsets, || None);
+            }
+            State::Subsets(kept)
+        }
+    };
+    let mut watch = Watch::new(solve.bounds, solve.regions.as_ref(), &e.scan().lattice)?;
+    if let Some(watch) = &mut watch {
+        watch.look(|to| e.write(image, to))?;
     }
     let share = 1.0 / solve.iterations.max(1) as f64;
     let mut progress = |part: f64| {
@@ -155,44 +128,76 @@ pub(super) fn reconstruct<E: Engine>(
         job.check()
     };
     for pass in solve.first..solve.first + solve.iterations {
-        let order = solve.order(pass);
-        match solve.algorithm {
-            Algorithm::Ramla => {
+        let mut told = Iteration::default();
+        let course = Course { data, solve, progress: &mut progress };
+        let tally = match &mut state {
+            State::Ramla => {
                 let relaxation = solve.relaxation / (1.0 + solve.decay * pass as f64);
                 // H^T A is at most the largest factor, since kernels sum to 1.
                 let step = if facts.largest_factor > 0.0 { relaxation / f64::from(facts.largest_factor) } else { 0.0 };
-                e.ramla(&order, data, step as f32, (image, &mut ratio), &mut progress)?;
+                let order = solve.shuffled(solve.order.clone(), pass);
+                e.ramla(&order, data, step as f32, (image, &mut ratio), course.progress)?;
+                e.tally()?
             }
-            Algorithm::Osem | Algorithm::Mlem => {
-                for s in 0..solve.subsets {
-                    let views: Vec<usize> = order.iter().copied().skip(s).step_by(solve.subsets).collect();
-                    let part = 1.0 / order.len() as f64;
-                    let sensitivity = match kept.get_mut(s).and_then(Option::take) {
-                        Some(sensitivity) => sensitivity,
-                        None => {
-                            let mut sum = e.zeros()?;
-                            for view in &views {
-                                progress(0.0)?;
-                                e.add_sensitivity(*view, data, &mut sum)?;
-                            }
-                            sum
-                        }
-                    };
-                    let mut sum = e.zeros()?;
-                    for view in &views {
-                        e.compare(*view, data, image, Ratio::Quotient, &mut ratio)?;
-                        e.add_adjoint(*view, &ratio, &mut sum)?;
-                        progress(part)?;
-                    }
-                    e.scale(image, &sum, &sensitivity)?;
-                    if let Some(kept) = kept.get_mut(s) {
-                        *kept = Some(sensitivity);
-                    }
-                }
+            State::Subsets(kept) => {
+                multiply(e, (image, &mut ratio), pass, kept, course)?;
+                e.tally()?
             }
+            State::Climb(climb) => {
+                told.penalty = climb.penalty(e, image)?;
+                climb.pass(e, (image, &mut ratio), pass, course)?;
+                climb.tally(e)?
+            }
+        };
+        (told.log_likelihood, told.skipped) = (tally.log_likelihood, tally.skipped);
+        let mut is_done = false;
+        if let Some(watch) = &mut watch {
+            let change = watch.look(|to| e.write(image, to))?;
+            Change { image: told.change, regions: told.region_change } = change;
+            // One step changes little, however much there is to come.
+            let tells = if let State::Climb(climb) = &state { climb.went_by_subsets() } else { true };
+            is_done = tells && watch.is_done(change);
         }
-        let tally = e.tally()?;
-        history.push(Iteration { log_likelihood: tally.log_likelihood, skipped: tally.skipped });
+        history.push(told);
+        if is_done {
+            break;
+        }
     }
     Ok(zeros)
+}
+
+/// A pass of OSEM, which with one subset is MLEM.
+fn multiply<E: Engine>(
+    e: &mut E,
+    (image, ratio): Volumes<E::Volume>,
+    pass: usize,
+    kept: &mut [Option<E::Volume>],
+    Course { data, solve, progress }: Course<E>,
+) -> Result<()> {
+    let order = solve.shuffled(solve.order.clone(), pass);
+    for s in 0..solve.subsets {
+        let views: Vec<usize> = order.iter().copied().skip(s).step_by(solve.subsets).collect();
+        let sensitivity = match kept.get_mut(s).and_then(Option::take) {
+            Some(sensitivity) => sensitivity,
+            None => {
+                let mut sum = e.zeros()?;
+                for view in &views {
+                    progress(0.0)?;
+                    e.add_sensitivity(*view, data, &mut sum)?;
+                }
+                sum
+            }
+        };
+        let mut sum = e.zeros()?;
+        for view in &views {
+            e.compare(*view, data, image, Ratio::Quotient, ratio)?;
+            e.add_adjoint(*view, ratio, &mut sum)?;
+            progress(1.0 / order.len() as f64)?;
+        }
+        e.scale(image, &sum, &sensitivity)?;
+        if let Some(kept) = kept.get_mut(s) {
+            *kept = Some(sensitivity);
+        }
+    }
+    Ok(())
 }

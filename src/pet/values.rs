@@ -35,7 +35,7 @@ fn count(row: &[f32], of: impl Fn(f32) -> bool) -> u64 {
 }
 
 /// Side by side: one after the other would wait for each addition.
-fn sum(row: &[f32]) -> f64 {
+pub(super) fn sum(row: &[f32]) -> f64 {
     let mut sums = [0.0; 8];
     let (whole, rest) = row.as_chunks::<8>();
     whole.iter().for_each(|part| sums.iter_mut().zip(part).for_each(|(sum, v)| *sum += f64::from(*v)));

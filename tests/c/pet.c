@@ -45,6 +45,13 @@ static isoc_pet_options options(void) {
     return o;
 }
 
+static isoc_pet_prior usual_prior(void) {
+    isoc_pet_prior u;
+    memset(&u, 0, sizeof u);
+    u.struct_size = sizeof u, u.strength = 0.1;
+    return u;
+}
+
 static isoc_pet_body bodies[2];
 
 static isoc_pet_scan usual_scan(void) {
@@ -172,10 +179,18 @@ static void handles(void) {
     EARLY(isoc_pet_memory(none, &bytes));
     EARLY(isoc_pet_get_views(none, views, ALL, NULL));
     EARLY(isoc_pet_set_order(none, order, 1));
+    isoc_pet_prior u = usual_prior();
+    EARLY(isoc_pet_set_prior(none, &u, NULL, NULL));
+    EARLY(isoc_pet_set_prior(none, &u, &i, &i));
+    EARLY(isoc_pet_set_prior(none, NULL, NULL, NULL));
+    EARLY(isoc_pet_prior_gradient(none, &i, &v, &number));
+    EARLY(isoc_pet_set_regions(none, &c));
+    EARLY(isoc_pet_set_regions(none, NULL));
     isoc_pet_geometry g = geometry();
     check_ok("set_geometry", isoc_pet_set_geometry(none, &g, NULL));
     EARLY(isoc_pet_forward(none, NULL, 0, &i, &h));
     EARLY(isoc_pet_reconstruct(none, &h, NULL, NULL, &v));
+    EARLY(isoc_pet_prior_gradient(none, &i, &v, &number));
     isoc_pet_options o = options();
     isoc_pet_response r = response();
     o.order = ISOC_PET_ORDER_GIVEN;
@@ -340,7 +355,7 @@ static void tables(void) {
 static void all_options(void) {
     static const int64_t twice[] = { 1, 0, 1 }, far[] = { 0, 4 }, one[] = { 2 };
     OPTION(struct_size, 1000, STRUCT_SIZE, "struct_size is 1000");
-    OPTION(algorithm, 3, UNKNOWN_VALUE, "algorithm is 3");
+    OPTION(algorithm, 5, UNKNOWN_VALUE, "algorithm is 5");
     OPTION(order, 3, UNKNOWN_VALUE, "order is 3");
     OPTION(projector, 3, UNKNOWN_VALUE, "projector is 3");
     OPTION(iterations, -1, OUT_OF_RANGE, "iterations is -1");
@@ -351,10 +366,23 @@ static void all_options(void) {
     OPTION(relaxation_decay, -0.1, OUT_OF_RANGE, "options.relaxation_decay is -0.1");
     OPTION(tolerance, -1.0, OUT_OF_RANGE, "tolerance is -1");
     OPTION(tolerance, 1.0, OUT_OF_RANGE, "tolerance is 1");
+    OPTION(stop_change, -1e-3, OUT_OF_RANGE, "options.stop_change is -0.001", "at least 0");
+    OPTION(stop_change, NAN, NOT_FINITE_PARAMETER, "options.stop_change is NaN");
+    OPTION(stop_region_change, -1.0, OUT_OF_RANGE, "options.stop_region_change is -1", "at least 0");
+    OPTION(stop_region_change, INFINITY, NOT_FINITE_PARAMETER, "options.stop_region_change is inf");
     BAD("options: NULL", (void)0, isoc_pet_set_options(pet, NULL), OK, NULL);
     BAD("options: more subsets than views",
         (o.algorithm = ISOC_PET_ALGORITHM_OSEM, o.subsets = 5, check_ok("options", isoc_pet_set_options(pet, &o))),
         isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), OUT_OF_RANGE, "subsets is 5", "4 views");
+    BAD("options: more subsets of BSREM than views",
+        (o.algorithm = ISOC_PET_ALGORITHM_BSREM, o.subsets = UINT16_MAX, check_ok("options", isoc_pet_set_options(pet, &o))),
+        isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), OUT_OF_RANGE, "subsets is 65535", "4 views");
+    BAD("options: more subsets of SVRG than views",
+        (o.algorithm = ISOC_PET_ALGORITHM_SVRG, o.subsets = 5, check_ok("options", isoc_pet_set_options(pet, &o))),
+        isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), OUT_OF_RANGE, "subsets is 5", "4 views");
+    BAD("options: a subset of SVRG for each view",
+        (o.algorithm = ISOC_PET_ALGORITHM_SVRG, o.subsets = 4, check_ok("options", isoc_pet_set_options(pet, &o))),
+        isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), OK, NULL);
     BAD("order: twice", (void)0, isoc_pet_set_order(pet, twice, 3), OUT_OF_RANGE, "order[2] is 1");
     BAD("order: beyond", (void)0, isoc_pet_set_order(pet, far, 2), OUT_OF_RANGE, "order[1] is 4");
     BAD("order: none", (void)0, isoc_pet_set_order(pet, far, 0), OUT_OF_RANGE, "order_count is 0");
@@ -434,7 +462,7 @@ static void reconstructions(void) {
     expect("factors above 1: finite", sound(out, VOXELS));
     for (int k = 0; k < HISTOS; k++)
         factors[k] = k % SIDE_X < SIDE_X / 2 ? 0.0f : 1.0f, counts[k] = UINT32_MAX;
-    for (uint32_t algorithm = 0; algorithm < 3; algorithm++) {
+    for (uint32_t algorithm = 0; algorithm < 5; algorithm++) {
         isoc_pet_options o = options();
         o.algorithm = algorithm;
         check_ok("options", isoc_pet_set_options(pet, &o));
@@ -717,6 +745,28 @@ static void has_background(void) {
     around.struct_size = sizeof around, around.factors = &wanted, estimate.struct_size = sizeof estimate;
 }
 
+/* Images one after the other, so that those that overlap, and those that only touch, do so wherever the compiler lays arrays. */
+static float images[3 * VOXELS];
+static float *const weights = images, *const anatomy = images + VOXELS, *const gradient = images + 2 * VOXELS;
+static uint32_t regions[VOXELS];
+static isoc_tensor weights_tensor, anatomy_tensor, gradient_tensor, regions_tensor;
+static isoc_pet_prior prior;
+
+/* A prior of differences within what the anatomy says is alike, and regions; not set yet. */
+static void usual_expectations(void) {
+    for (int k = 0; k < VOXELS; k++)
+        weights[k] = 0.5f + 0.1f * (float)(k % 6), anatomy[k] = (float)(k % SIDE_X / 5), gradient[k] = -7.0f, regions[k] = (uint32_t)k % 4;
+    weights_tensor = image_tensor(weights), anatomy_tensor = image_tensor(anatomy), gradient_tensor = image_tensor(gradient);
+    regions_tensor = tensor(regions, 3, image_shape, ISOC_DTYPE_UINT, 32);
+    prior = usual_prior();
+    prior.anatomy_sigma = 0.5;
+}
+
+static void has_prior(void) {
+    usual_expectations();
+    check_ok("set_prior", isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor));
+}
+
 static void contexts(void) {
     isoc_context_options c;
     memset(&c, 0, sizeof c);
@@ -732,6 +782,9 @@ static void contexts(void) {
     set_up(small);
     check_status("memory cap: reconstruct", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), ISOC_STATUS_MEMORY_CAP, NULL);
     check_status("memory cap: deposit", isoc_pet_deposit(pet, &p, &q, &t, &n, NULL), ISOC_STATUS_MEMORY_CAP, cap);
+    has_prior();
+    check_status("memory cap: prior gradient", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, NULL), ISOC_STATUS_MEMORY_CAP, NULL);
+    expect("a memory cap leaves the gradient", gradient[0] == -7.0f && gradient[VOXELS - 1] == -7.0f);
     check_status("memory cap: simulate", isoc_pet_simulate(pet, &s, &i, &p, &q, &t, &tally), ISOC_STATUS_MEMORY_CAP, cap);
     has_scanner();
     check_status("memory cap: factors", isoc_pet_factors(pet, NULL, NULL, NULL, &h), ISOC_STATUS_MEMORY_CAP, NULL);
@@ -756,6 +809,13 @@ static void contexts(void) {
     check_status("cancel: scatter", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &h, NULL), gone, NULL);
     expect("a cancel leaves sums and rates", sums[0] == 100 && rates[0] == 1000.0f);
     check_status("cancel: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), gone, NULL);
+    for (uint32_t algorithm = ISOC_PET_ALGORITHM_BSREM; algorithm <= ISOC_PET_ALGORITHM_SVRG; algorithm++) {
+        isoc_pet_options o = options();
+        o.algorithm = algorithm;
+        has_prior();
+        check_ok("options", isoc_pet_set_options(pet, &o));
+        check_status("cancel: reconstruct with a prior", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), gone, NULL);
+    }
     expect("a cancel leaves the image", out[0] == -7.0f && out[VOXELS - 1] == -7.0f);
     set_up(lenient);
     histos[0] = NAN, histos[9] = INFINITY;
@@ -765,6 +825,13 @@ static void contexts(void) {
     info.struct_size = sizeof info;
     check_ok("info", isoc_pet_get_info(pet, &info));
     expect("NaN counted", info.replaced_values == 2);
+    usual_expectations();
+    weights[3] = NAN, anatomy[5] = INFINITY, image[7] = NAN;
+    check_ok("NaN of weights and anatomy replaced", isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor));
+    double number = 0.0;
+    check_ok("NaN of an image replaced", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+    check_ok("info", isoc_pet_get_info(pet, &info));
+    expect("NaN of an image counted", info.replaced_values == 1 && number > 0.0 && sound(gradient, VOXELS));
     check_ok("destroy", isoc_pet_destroy(pet));
     pet = NULL;
     check_ok("destroy", isoc_context_destroy(small));
@@ -803,6 +870,20 @@ static void contexts(void) {
 #define SCATTER(name, change, status, ...)                                                                                    \
     BAD("scatter: " name, (has_background(), change),                                                                         \
         isoc_pet_scatter(pet, &around, &i, &efficiencies_tensor, &map_tensor, &c, &b, &a, &estimate), status, __VA_ARGS__)
+
+#define PRIOR(name, change, status, ...)                                                                                      \
+    BAD("prior: " name, (usual_expectations(), change), isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor), status, __VA_ARGS__)
+/* With neither weights nor anatomy. */
+#define PLAIN_PRIOR(name, change, status, ...)                                                                                \
+    BAD("prior: " name, (usual_expectations(), prior.anatomy_sigma = 0.0, change), isoc_pet_set_prior(pet, &prior, NULL, NULL), status, __VA_ARGS__)
+#define PRIOR_GRADIENT(name, change, status, ...)                                                                             \
+    BAD("prior gradient: " name, (has_prior(), change), isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number), status, __VA_ARGS__)
+#define REGIONS(name, change, status, ...)                                                                                    \
+    BAD("regions: " name, (usual_expectations(), change), isoc_pet_set_regions(pet, &regions_tensor), status, __VA_ARGS__)
+/* As options say. */
+#define WITH_PRIOR(name, change, status, ...)                                                                                 \
+    BAD("with a prior: " name, (has_prior(), change, check_ok("options", isoc_pet_set_options(pet, &o))),                     \
+        left_alone(isoc_pet_reconstruct(pet, &h, &a, &b, &v)), status, __VA_ARGS__)
 
 static void blocks(void) {
     BLOCKS(struct_size, 3, STRUCT_SIZE, "struct_size is 3");
@@ -1339,6 +1420,318 @@ static void scattered_events(void) {
     check_ok("scatter of a time's width", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &to, NULL));
 }
 
+static void priors(void) {
+    static const int64_t flat[] = { VOXELS }, wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 }, turned[] = { SIDE_X, SIDE_Y, SIDE_Z };
+    static const int64_t back[] = { -SIDE_X * SIDE_Y, SIDE_X, 1 };
+    PRIOR("as it is", (void)0, OK, NULL);
+    PLAIN_PRIOR("as simple as can be", (void)0, OK, NULL);
+    PLAIN_PRIOR("of no strength", prior.strength = 0.0, OK, NULL);
+    PLAIN_PRIOR("quadratic", prior.potential = ISOC_PET_POTENTIAL_QUADRATIC, OK, NULL);
+    PLAIN_PRIOR("quadratic with an edge", (prior.potential = ISOC_PET_POTENTIAL_QUADRATIC, prior.edge = 0.5), OK, NULL);
+    PLAIN_PRIOR("all of relative differences", (prior.gamma = 4.0, prior.epsilon = 0.1), OK, NULL);
+    PLAIN_PRIOR("struct_size", prior.struct_size = 3, STRUCT_SIZE, "isoc_pet_prior.struct_size is 3");
+    PLAIN_PRIOR("no struct_size", prior.struct_size = 0, STRUCT_SIZE, "isoc_pet_prior.struct_size is 0");
+    PLAIN_PRIOR("a large struct_size", prior.struct_size = 1000, STRUCT_SIZE, "isoc_pet_prior.struct_size is 1000");
+    PLAIN_PRIOR("potential", prior.potential = 2, UNKNOWN_VALUE, "prior.potential is 2", "0 or 1");
+    PLAIN_PRIOR("potential far off", prior.potential = UINT32_MAX, UNKNOWN_VALUE, "prior.potential is 4294967295");
+    PLAIN_PRIOR("strength below 0", prior.strength = -0.1, OUT_OF_RANGE, "prior.strength is -0.1", "must be 0 or");
+    PLAIN_PRIOR("strength of NaN", prior.strength = NAN, NOT_FINITE_PARAMETER, "prior.strength is NaN");
+    PLAIN_PRIOR("infinite strength", prior.strength = INFINITY, NOT_FINITE_PARAMETER, "prior.strength is inf");
+    PLAIN_PRIOR("strength beyond f32", prior.strength = 1e300, OUT_OF_RANGE, "prior.strength is 1", "1e30");
+    PLAIN_PRIOR("strength near 0", prior.strength = 5e-324, OUT_OF_RANGE, "prior.strength is ", "1e-30");
+    PLAIN_PRIOR("gamma below 0", prior.gamma = -2.0, OUT_OF_RANGE, "prior.gamma is -2");
+    PLAIN_PRIOR("gamma of NaN", prior.gamma = NAN, NOT_FINITE_PARAMETER, "prior.gamma is NaN");
+    PLAIN_PRIOR("epsilon below 0", prior.epsilon = -1e-3, OUT_OF_RANGE, "prior.epsilon is -0.001");
+    PLAIN_PRIOR("epsilon of NaN", prior.epsilon = NAN, NOT_FINITE_PARAMETER, "prior.epsilon is NaN");
+    PLAIN_PRIOR("an edge of relative differences", prior.edge = 0.5, OUT_OF_RANGE, "prior.edge is 0.5", "0 where prior.potential is 0");
+    PLAIN_PRIOR("an edge of NaN of relative differences", prior.edge = NAN, OUT_OF_RANGE, "prior.edge is NaN", "prior.potential is 0");
+    PLAIN_PRIOR("quadratic with gamma", (prior.potential = ISOC_PET_POTENTIAL_QUADRATIC, prior.gamma = 2.0), OUT_OF_RANGE, "prior.gamma is 2",
+                "0 where prior.potential is 1");
+    PLAIN_PRIOR("quadratic with epsilon", (prior.potential = ISOC_PET_POTENTIAL_QUADRATIC, prior.epsilon = 0.1), OUT_OF_RANGE,
+                "prior.epsilon is 0.1", "0 where prior.potential is 1");
+    PLAIN_PRIOR("an edge below 0", (prior.potential = ISOC_PET_POTENTIAL_QUADRATIC, prior.edge = -0.5), OUT_OF_RANGE, "prior.edge is -0.5");
+    PLAIN_PRIOR("an infinite edge", (prior.potential = ISOC_PET_POTENTIAL_QUADRATIC, prior.edge = INFINITY), NOT_FINITE_PARAMETER,
+                "prior.edge is inf");
+    PLAIN_PRIOR("anatomy_sigma without anatomy", prior.anatomy_sigma = 0.5, OUT_OF_RANGE, "prior.anatomy_sigma is 0.5 without");
+    PLAIN_PRIOR("anatomy_sigma of NaN", prior.anatomy_sigma = NAN, NOT_FINITE_PARAMETER, "prior.anatomy_sigma is NaN");
+    PRIOR("anatomy without anatomy_sigma", prior.anatomy_sigma = 0.0, OUT_OF_RANGE, "prior.anatomy_sigma is 0 with an");
+    PRIOR("anatomy_sigma below 0", prior.anatomy_sigma = -0.5, OUT_OF_RANGE, "prior.anatomy_sigma is -0.5");
+    PRIOR("weights: shape", weights_tensor.shape = wide, TENSOR_SHAPE, "weights.shape[2] is 11", "must be 10");
+    PRIOR("weights: the other way round", weights_tensor.shape = turned, TENSOR_SHAPE, "weights.shape[2] is 4", "the other way round");
+    PRIOR("weights: dimensions", (weights_tensor.ndim = 1, weights_tensor.shape = flat), TENSOR_NDIM, "weights.ndim is 1");
+    PRIOR("weights: doubles", weights_tensor.dtype.bits = 64, TENSOR_DTYPE, "weights.dtype");
+    PRIOR("weights: counts", weights_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "weights.dtype");
+    PRIOR("weights: no data", weights_tensor.data = NULL, NULL_POINTER, "weights.data is NULL");
+    PRIOR("weights: no shape", weights_tensor.shape = NULL, NULL_POINTER, "weights.shape is NULL");
+    PRIOR("weights: before their data", weights_tensor.strides = back, TENSOR_STRIDES, "weights", "before its data");
+    PRIOR("weights: another device", weights_tensor.device.device_type = 77, TENSOR_DEVICE, "device type 77");
+    PRIOR("weights below 0", weights[13] = -0.5f, OUT_OF_RANGE, "weights[0, 1, 3] is -0.5", "must not be below 0");
+    PRIOR("weights of NaN", weights[13] = NAN, NOT_FINITE_DATA, "weights[0, 1, 3] is NaN");
+    PRIOR("infinite weights", weights[VOXELS - 1] = INFINITY, NOT_FINITE_DATA, "weights[3, 8, 9] is inf");
+    PRIOR("no weight", memset(weights, 0, VOXELS * sizeof *weights), OK, NULL);
+    PRIOR("anatomy: shape", anatomy_tensor.shape = wide, TENSOR_SHAPE, "anatomy.shape[2] is 11", "must be 10");
+    PRIOR("anatomy: dimensions", (anatomy_tensor.ndim = 1, anatomy_tensor.shape = flat), TENSOR_NDIM, "anatomy.ndim is 1");
+    PRIOR("anatomy: doubles", anatomy_tensor.dtype.bits = 64, TENSOR_DTYPE, "anatomy.dtype");
+    PRIOR("anatomy: labels", anatomy_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "anatomy.dtype");
+    PRIOR("anatomy: no data", anatomy_tensor.data = NULL, NULL_POINTER, "anatomy.data is NULL");
+    PRIOR("anatomy of NaN", anatomy[13] = NAN, NOT_FINITE_DATA, "anatomy[0, 1, 3] is NaN");
+    PRIOR("infinite anatomy", anatomy[0] = -INFINITY, NOT_FINITE_DATA, "anatomy[0, 0, 0] is -inf");
+    PRIOR("Hounsfield units", (anatomy[13] = -1000.0f, prior.anatomy_sigma = 50.0), OK, NULL);
+    PRIOR("weights that are the anatomy", anatomy_tensor = weights_tensor, OK, NULL);
+    BAD("prior: no plan", usual_expectations(), isoc_pet_set_prior(NULL, &prior, &weights_tensor, &anatomy_tensor), NULL_POINTER, "NULL");
+    BAD("prior: NULL", (void)0, isoc_pet_set_prior(pet, NULL, NULL, NULL), OK, NULL);
+    BAD("prior: weights alone", usual_expectations(), isoc_pet_set_prior(pet, NULL, &weights_tensor, NULL), OUT_OF_RANGE, "weights is given",
+        "prior is NULL");
+    BAD("prior: anatomy alone", usual_expectations(), isoc_pet_set_prior(pet, NULL, NULL, &anatomy_tensor), OUT_OF_RANGE, "anatomy is given",
+        "prior is NULL");
+    BAD("prior: weights without anatomy", (usual_expectations(), prior.anatomy_sigma = 0.0), isoc_pet_set_prior(pet, &prior, &weights_tensor, NULL),
+        OK, NULL);
+    BAD("prior: anatomy without weights", usual_expectations(), isoc_pet_set_prior(pet, &prior, NULL, &anatomy_tensor), OK, NULL);
+}
+
+/* The sum of the weights of a voxel within the lattice, whose voxels are cubes. */
+static double neighbours(void) { return 6.0 + 12.0 / sqrt(2.0) + 8.0 / sqrt(3.0); }
+
+static void prior_gradients(void) {
+    static const int64_t flat[] = { VOXELS }, wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 };
+    static const int64_t still[] = { 0, SIDE_X, 1 }, back[] = { -SIDE_X * SIDE_Y, SIDE_X, 1 };
+    PRIOR_GRADIENT("as it is", (void)0, OK, NULL);
+    BAD("prior gradient: no plan", has_prior(), isoc_pet_prior_gradient(NULL, &i, &v, &number), NULL_POINTER, "NULL");
+    BAD("prior gradient: no prior", (void)0, isoc_pet_prior_gradient(pet, &i, &v, &number), NOT_CONFIGURED, "isoc_pet_set_prior comes first");
+    BAD("prior gradient: no image", has_prior(), isoc_pet_prior_gradient(pet, NULL, &v, &number), NULL_POINTER, "image is NULL");
+    BAD("prior gradient: no gradient", has_prior(), isoc_pet_prior_gradient(pet, &i, NULL, &number), OK, NULL);
+    BAD("prior gradient: no value", has_prior(), isoc_pet_prior_gradient(pet, &i, &v, NULL), OK, NULL);
+    BAD("prior gradient: neither", has_prior(), isoc_pet_prior_gradient(pet, &i, NULL, NULL), OK, NULL);
+    PRIOR_GRADIENT("a prior taken away", check_ok("set_prior", isoc_pet_set_prior(pet, NULL, NULL, NULL)), NOT_CONFIGURED, "no prior");
+    PRIOR_GRADIENT("of another geometry", check_ok("set_geometry", isoc_pet_set_geometry(pet, &g, NULL)), NOT_CONFIGURED, "no prior");
+    PRIOR_GRADIENT("image: shape", i.shape = wide, TENSOR_SHAPE, "image.shape[2] is 11", "must be 10");
+    PRIOR_GRADIENT("image: dimensions", (i.ndim = 1, i.shape = flat), TENSOR_NDIM, "image.ndim is 1");
+    PRIOR_GRADIENT("image: doubles", i.dtype.bits = 64, TENSOR_DTYPE, "image.dtype");
+    PRIOR_GRADIENT("image: counts", i.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "image.dtype");
+    PRIOR_GRADIENT("image: no data", i.data = NULL, NULL_POINTER, "image.data is NULL");
+    PRIOR_GRADIENT("image: before its data", i.strides = back, TENSOR_STRIDES, "image", "before its data");
+    PRIOR_GRADIENT("image below 0", image[9] = -1.0f, OUT_OF_RANGE, "image[0, 0, 9] is -1", "must not be below 0");
+    PRIOR_GRADIENT("image of NaN", image[9] = NAN, NOT_FINITE_DATA, "image[0, 0, 9] is NaN");
+    PRIOR_GRADIENT("an infinite image", image[VOXELS - 1] = INFINITY, NOT_FINITE_DATA, "image[3, 8, 9] is inf");
+    PRIOR_GRADIENT("gradient: shape", gradient_tensor.shape = wide, TENSOR_SHAPE, "gradient.shape[2] is 11", "must be 10");
+    PRIOR_GRADIENT("gradient: dimensions", (gradient_tensor.ndim = 1, gradient_tensor.shape = flat), TENSOR_NDIM, "gradient.ndim is 1");
+    PRIOR_GRADIENT("gradient: doubles", gradient_tensor.dtype.bits = 64, TENSOR_DTYPE, "gradient.dtype");
+    PRIOR_GRADIENT("gradient: no data", gradient_tensor.data = NULL, NULL_POINTER, "gradient.data is NULL");
+    PRIOR_GRADIENT("gradient: elements that coincide", gradient_tensor.strides = still, TENSOR_STRIDES, "gradient", "share memory");
+    PRIOR_GRADIENT("overlap", gradient_tensor.data = image, OVERLAP, "image", "gradient", "share memory");
+    PRIOR_GRADIENT("overlap of a voxel", (i.data = images, gradient_tensor.data = images + VOXELS - 1), OVERLAP, "image", "gradient", "share memory");
+    PRIOR_GRADIENT("one after the other", (i.data = images, gradient_tensor.data = images + VOXELS), OK, NULL);
+    /* Weights and anatomy are copies. */
+    PRIOR_GRADIENT("over the weights", gradient_tensor.data = weights, OK, NULL);
+
+    /* What cannot be told leaves what is there. */
+    set_up(ctx);
+    has_prior();
+    isoc_tensor i = image_tensor(image);
+    double before = 0.0, number = -7.0;
+    check_ok("value", isoc_pet_prior_gradient(pet, &i, NULL, &before));
+    weights[0] = -1.0f;
+    check_status("weights below 0", isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor), ISOC_STATUS_OUT_OF_RANGE, NULL);
+    check_ok("value", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+    expect("a refused prior leaves the one that was set", before > 0.0 && number == before);
+    image[VOXELS - 1] = -1.0f, number = -7.0;
+    usual_expectations();
+    check_status("an image below 0", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number), ISOC_STATUS_OUT_OF_RANGE, NULL);
+    int same = 1;
+    for (int k = 0; k < VOXELS; k++)
+        same &= gradient[k] == -7.0f;
+    expect("a refused image writes nothing", same && number == -7.0);
+
+    /* Of a uniform image, and of one with a bump: quadratic 2 d^2 / 2 by the neighbours, of relative differences 2 d^2 / (f + g + 2 d). */
+    enum { BUMP = (2 * SIDE_Y + 4) * SIDE_X + 5 };
+    for (uint32_t potential = 0; potential < 2; potential++) {
+        for (int k = 0; k < VOXELS; k++)
+            image[k] = 1.5f;
+        usual_expectations();
+        check_ok("set_prior", isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor));
+        prior.strength = 2.0, prior.anatomy_sigma = 0.0, prior.potential = potential;
+        check_ok("uniform", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+        int zero = number == 0.0;
+        for (int k = 0; k < VOXELS; k++)
+            zero &= gradient[k] == 0.0f;
+        expect("a uniform image costs nothing", zero);
+        image[BUMP] = 2.5f;
+        check_ok("set_prior", isoc_pet_set_prior(pet, &prior, NULL, NULL));
+        check_ok("a bump", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+        const double value = (potential == ISOC_PET_POTENTIAL_QUADRATIC ? 1.0 : 2.0 / 6.0) * neighbours();
+        expect("a bump costs its differences", fabs(number - value) < 1e-5 * value);
+        int signs = gradient[BUMP] > 0.0f;
+        double sum = 0.0;
+        for (int k = 0; k < VOXELS; k++) {
+            const int dx = abs(k % SIDE_X - BUMP % SIDE_X), dy = abs(k / SIDE_X % SIDE_Y - BUMP / SIDE_X % SIDE_Y);
+            const int dz = abs(k / (SIDE_X * SIDE_Y) - BUMP / (SIDE_X * SIDE_Y));
+            if (dx > 1 || dy > 1 || dz > 1)
+                signs &= gradient[k] == 0.0f;
+            else if (k != BUMP)
+                signs &= gradient[k] < 0.0f;
+            sum += gradient[k];
+        }
+        expect("it is to sink, its neighbours are to rise, the others are to stay", signs);
+        if (potential == ISOC_PET_POTENTIAL_QUADRATIC)
+            expect("as much as they", fabs(sum) < 1e-5 * gradient[BUMP] && fabs(gradient[BUMP] - 2.0 * value) < 1e-5 * value);
+        /* The slope along the bump, by differences of values. */
+        double above = 0.0, below = 0.0;
+        const double slope = gradient[BUMP];
+        image[BUMP] = 2.5f + 1.0f / 64.0f;
+        check_ok("a larger bump", isoc_pet_prior_gradient(pet, &i, NULL, &above));
+        image[BUMP] = 2.5f - 1.0f / 64.0f;
+        check_ok("a smaller bump", isoc_pet_prior_gradient(pet, &i, NULL, &below));
+        expect("the gradient is the value's", fabs(32.0 * (above - below) - slope) < 1e-3 * slope);
+
+        /* Weights are of both neighbours; the anatomy's edge is at two sigma. */
+        image[BUMP] = 2.5f, prior.anatomy_sigma = 0.5;
+        for (int k = 0; k < VOXELS; k++)
+            weights[k] = k == BUMP ? 3.0f : 0.5f, anatomy[k] = k == BUMP ? 1.0f : 0.0f;
+        check_ok("set_prior", isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor));
+        check_ok("a weighted bump", isoc_pet_prior_gradient(pet, &i, NULL, &number));
+        expect("by its weights and its anatomy", fabs(number - 1.5 * exp(-2.0) * value) < 1e-5 * value);
+        weights[BUMP] = 0.0f;
+        check_ok("set_prior", isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor));
+        check_ok("a bump without weight", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+        expect("costs nothing", number == 0.0 && gradient[BUMP] == 0.0f && gradient[BUMP + 1] == 0.0f);
+    }
+    memset(image, 0, sizeof image);
+    check_ok("nothing at all", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+    expect("nothing costs nothing", number == 0.0 && gradient[0] == 0.0f && sound(gradient, VOXELS));
+    image[BUMP] = 1.0f, prior = usual_prior();
+    check_ok("set_prior", isoc_pet_set_prior(pet, &prior, NULL, NULL));
+    check_ok("a bump on nothing", isoc_pet_prior_gradient(pet, &i, &gradient_tensor, &number));
+    expect("is finite", isfinite(number) && number > 0.0 && sound(gradient, VOXELS));
+}
+
+static void all_regions(void) {
+    static const int64_t flat[] = { VOXELS }, wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 }, back[] = { -SIDE_X * SIDE_Y, SIDE_X, 1 };
+    static uint8_t bytes[VOXELS];
+    static uint16_t halves[VOXELS];
+    bytes[3] = UINT8_MAX, halves[3] = UINT16_MAX;
+    REGIONS("as they are", (void)0, OK, NULL);
+    REGIONS("of bytes", regions_tensor = tensor(bytes, 3, image_shape, ISOC_DTYPE_UINT, 8), OK, NULL);
+    REGIONS("of two bytes each", regions_tensor = tensor(halves, 3, image_shape, ISOC_DTYPE_UINT, 16), OK, NULL);
+    REGIONS("one voxel", (memset(regions, 0, sizeof regions), regions[VOXELS - 1] = 1), OK, NULL);
+    REGIONS("the largest label", regions[7] = 65535, OK, NULL);
+    REGIONS("a larger label", regions[7] = 65536, OUT_OF_RANGE, "regions[0, 0, 7] is 65536", "labels go to 65535");
+    REGIONS("as large as can be", regions[VOXELS - 1] = UINT32_MAX, OUT_OF_RANGE, "regions[3, 8, 9] is 4294967", "65535");
+    REGIONS("no label", memset(regions, 0, sizeof regions), OUT_OF_RANGE, "regions has no label above 0");
+    REGIONS("shape", regions_tensor.shape = wide, TENSOR_SHAPE, "regions.shape[2] is 11", "must be 10");
+    REGIONS("dimensions", (regions_tensor.ndim = 1, regions_tensor.shape = flat), TENSOR_NDIM, "regions.ndim is 1");
+    REGIONS("real labels", regions_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "regions.dtype");
+    REGIONS("signed labels", regions_tensor.dtype.code = 0, TENSOR_DTYPE, "regions.dtype");
+    REGIONS("wide labels", regions_tensor.dtype.bits = 64, TENSOR_DTYPE, "regions.dtype");
+    REGIONS("no data", regions_tensor.data = NULL, NULL_POINTER, "regions.data is NULL");
+    REGIONS("no shape", regions_tensor.shape = NULL, NULL_POINTER, "regions.shape is NULL");
+    REGIONS("before their data", regions_tensor.strides = back, TENSOR_STRIDES, "regions", "before its data");
+    BAD("regions: no plan", usual_expectations(), isoc_pet_set_regions(NULL, &regions_tensor), NULL_POINTER, "NULL");
+    BAD("regions: NULL", (void)0, isoc_pet_set_regions(pet, NULL), OK, NULL);
+}
+
+/* A reconstruction that is refused writes nothing. */
+static isoc_status left_alone(isoc_status status) {
+    int same = 1;
+    for (int k = 0; k < VOXELS; k++)
+        same &= out[k] == -7.0f;
+    expect("the image is there if and only if all is well", same == (status != ISOC_STATUS_OK));
+    return status;
+}
+
+enum { MOST_PASSES = 16 };
+static isoc_pet_iteration told[MOST_PASSES];
+
+/* Reconstructs as options say; the number of passes, of which `told` has what they told. */
+static int64_t passes_of(isoc_pet_options o) {
+    isoc_tensor h = histo_tensor(histos), a = histo_tensor(factors), b = histo_tensor(additive), v = image_tensor(out);
+    int64_t number = -1;
+    memset(told, 0x55, sizeof told);
+    check_ok("options", isoc_pet_set_options(pet, &o));
+    check_ok("reconstruct", isoc_pet_reconstruct(pet, &h, &a, &b, &v));
+    check_ok("history", isoc_pet_history(pet, told, MOST_PASSES, &number));
+    expect("an image of numbers", sound(out, VOXELS));
+    return number;
+}
+
+static double roughness(const isoc_pet_prior *of) {
+    isoc_tensor v = image_tensor(out);
+    double number = -1.0;
+    check_ok("set_prior", isoc_pet_set_prior(pet, of, NULL, NULL));
+    check_ok("roughness", isoc_pet_prior_gradient(pet, &v, NULL, &number));
+    check_ok("set_prior", isoc_pet_set_prior(pet, NULL, NULL, NULL));
+    return number;
+}
+
+static void penalised(void) {
+    static uint64_t bytes;
+    WITH_PRIOR("RAMLA", (void)0, OUT_OF_RANGE, "options.algorithm is 0 (ramla)", "knows no prior", "isoc_pet_set_prior");
+    WITH_PRIOR("OSEM", o.algorithm = ISOC_PET_ALGORITHM_OSEM, OUT_OF_RANGE, "options.algorithm is 1 (osem)", "3 (bsrem) and 4 (svrg)");
+    WITH_PRIOR("MLEM", o.algorithm = ISOC_PET_ALGORITHM_MLEM, OUT_OF_RANGE, "options.algorithm is 2 (mlem)", "knows no prior");
+    WITH_PRIOR("BSREM", o.algorithm = ISOC_PET_ALGORITHM_BSREM, OK, NULL);
+    WITH_PRIOR("SVRG", o.algorithm = ISOC_PET_ALGORITHM_SVRG, OK, NULL);
+    WITH_PRIOR("no regions", (o.algorithm = ISOC_PET_ALGORITHM_SVRG, o.stop_region_change = 0.01), NOT_CONFIGURED,
+               "options.stop_region_change is 0.01", "isoc_pet_set_regions comes first");
+    BAD("no regions of RAMLA", (o.stop_region_change = 0.01, check_ok("options", isoc_pet_set_options(pet, &o))),
+        left_alone(isoc_pet_reconstruct(pet, &h, &a, &b, &v)), NOT_CONFIGURED, "options.stop_region_change is 0.01");
+    WITH_PRIOR("regions taken away",
+               (o.algorithm = ISOC_PET_ALGORITHM_BSREM, o.stop_region_change = 0.01,
+                check_ok("regions", isoc_pet_set_regions(pet, &regions_tensor)), check_ok("no regions", isoc_pet_set_regions(pet, NULL))),
+               NOT_CONFIGURED, "options.stop_region_change is 0.01");
+    WITH_PRIOR("regions of another geometry",
+               (o.algorithm = ISOC_PET_ALGORITHM_BSREM, o.stop_region_change = 0.01, check_ok("regions", isoc_pet_set_regions(pet, &regions_tensor)),
+                check_ok("set_geometry", isoc_pet_set_geometry(pet, &g, NULL))),
+               NOT_CONFIGURED, "options.stop_region_change is 0.01");
+    BAD("memory of a prior that RAMLA knows not", has_prior(), isoc_pet_memory(pet, &bytes), OUT_OF_RANGE, "knows no prior");
+    WITH_PRIOR("counts below 0", (o.algorithm = ISOC_PET_ALGORITHM_SVRG, histos[11] = -1.0f), OUT_OF_RANGE, "[0, 0, 1, 1] is -1");
+    WITH_PRIOR("counts of NaN", (o.algorithm = ISOC_PET_ALGORITHM_BSREM, histos[11] = NAN), NOT_FINITE_DATA, "[0, 0, 1, 1] is NaN");
+
+    for (uint32_t algorithm = ISOC_PET_ALGORITHM_BSREM; algorithm <= ISOC_PET_ALGORITHM_SVRG; algorithm++) {
+        set_up(ctx);
+        isoc_pet_options o = options();
+        o.algorithm = algorithm, o.iterations = 6, o.subsets = 2;
+        expect("passes without a prior", passes_of(o) == 6 && told[5].log_likelihood > told[0].log_likelihood);
+        int none = 1;
+        for (int k = 0; k < 6; k++)
+            none &= told[k].penalty == 0.0 && told[k].change == 0.0 && told[k].region_change == 0.0;
+        expect("nothing is told that was not asked for", none);
+        isoc_pet_prior strong = usual_prior();
+        const double rough = roughness(&strong);
+        strong.strength = 1.0;
+        check_ok("set_prior", isoc_pet_set_prior(pet, &strong, NULL, NULL));
+        expect("passes with a prior", passes_of(o) == 6);
+        int some = told[0].penalty == 0.0; /* of the uniform image */
+        for (int k = 1; k < 6; k++)
+            some &= isfinite(told[k].penalty) && told[k].penalty > 0.0;
+        expect("a penalty is told", some);
+        strong = usual_prior();
+        expect("a prior makes images smoother", roughness(&strong) < 0.5 * rough);
+
+        /* A bound that every pass keeps ends after the first; one that no pass keeps does not. */
+        has_prior();
+        check_ok("regions", isoc_pet_set_regions(pet, &regions_tensor));
+        o.stop_change = 1e6;
+        expect("a bound that the first pass keeps", passes_of(o) == 1 && told[0].change > 0.0 && told[0].region_change > 0.0);
+        o.stop_region_change = 1e6;
+        expect("of regions, too", passes_of(o) == 1);
+        o.stop_change = 1e-12;
+        expect("both must hold", passes_of(o) == 6 && told[5].change > 1e-12);
+        o.stop_change = 0.0;
+        expect("regions alone", passes_of(o) == 1 && told[0].change > 0.0);
+        check_ok("no regions", isoc_pet_set_regions(pet, NULL));
+        o.stop_change = 1e-12, o.stop_region_change = 0.0;
+        expect("the image alone", passes_of(o) == 6 && told[5].change > 0.0 && told[5].region_change == 0.0);
+        o = options();
+        isoc_tensor h = histo_tensor(histos), v = image_tensor(out);
+        check_ok("options", isoc_pet_set_options(pet, &o));
+        check_status("RAMLA with a prior", isoc_pet_reconstruct(pet, &h, NULL, NULL, &v), ISOC_STATUS_OUT_OF_RANGE, NULL);
+        check_ok("set_prior", isoc_pet_set_prior(pet, NULL, NULL, NULL));
+        expect("RAMLA when it is taken away", passes_of(o) == 2 && told[1].penalty == 0.0);
+        o.warm_start = 1, o.algorithm = algorithm;
+        has_prior();
+        expect("a warm start's first penalty is that of its image", passes_of(o) == 2 && told[0].penalty > 0.0);
+    }
+}
+
 int main(void) {
     start();
     isoc_context_options c;
@@ -1365,6 +1758,10 @@ int main(void) {
     single_rates();
     random_events();
     scattered_events();
+    priors();
+    prior_gradients();
+    all_regions();
+    penalised();
     empty_list();
     simulations();
     merits();

@@ -838,6 +838,51 @@ void pet(const iso::context &context) {
     std::vector<iso::pet::iteration> passes(8);
     expect("pet: the likelihood grows", plan.history(passes) == 8 && passes[7].log_likelihood > passes[0].log_likelihood);
     expect("pet: passes", plan.get_info().iterations == 8 && plan.memory() > 0);
+
+    iso::pet::prior smooth;
+    smooth.strength = 0.1;
+    const iso::tensor slope(back, { depth, side, side });
+    expect_error("pet: no prior yet", ISOC_STATUS_NOT_CONFIGURED, "isoc_pet_set_prior comes first", [&] { plan.prior_gradient(i); });
+    plan.set_prior(smooth);
+    const double penalty = plan.prior_gradient(i, slope);
+    expect("pet: a point costs", penalty > 0 && back[centre] > 0 && back[centre + 1] < 0 && back[0] == 0);
+    expect_near("pet: a penalty without its gradient", plan.prior_gradient(i), penalty, 0);
+    expect_near("pet: a uniform image costs nothing", plan.prior_gradient({ std::vector<float>(voxels, 2.0f), { depth, side, side } }, slope), 0, 0);
+    expect("pet: nor has it a slope", std::count(back.begin(), back.end(), 0.0f) == voxels);
+    plan.set_prior(smooth, { std::vector<float>(voxels, 2.0f), { depth, side, side } });
+    expect_near("pet: weights are of both neighbours", plan.prior_gradient(i) / penalty, 4, 1e-5);
+    smooth.anatomy_sigma = 300;
+    plan.set_prior(smooth, nullptr, i);
+    expect_near("pet: anatomy where the image has its edge", plan.prior_gradient(i) / penalty, std::exp(-2.0), 1e-5);
+    expect_error("pet: anatomy_sigma without anatomy", ISOC_STATUS_OUT_OF_RANGE, "prior.anatomy_sigma is 300 without", [&] { plan.set_prior(smooth); });
+    expect_error("pet: weights below 0", ISOC_STATUS_OUT_OF_RANGE, "weights[0, 0, 0] is -1",
+                 [&] { plan.set_prior(smooth, { std::vector<float>(voxels, -1.0f), { depth, side, side } }, i); });
+    expect_error("pet: a short anatomy", ISOC_STATUS_TENSOR_SHAPE, "anatomy holds", [&] { plan.set_prior(smooth, nullptr, { two, { 4, depth, side, side } }); });
+    expect_error("pet: MLEM knows no prior", ISOC_STATUS_OUT_OF_RANGE, "options.algorithm is 2 (mlem)",
+                 [&] { plan.reconstruct(h, nullptr, nullptr, { found, { depth, side, side } }); });
+    std::vector<uint16_t> labels(voxels);
+    labels[centre] = 1, labels[centre + 1] = 65535;
+    for (const uint32_t algorithm : { ISOC_PET_ALGORITHM_BSREM, ISOC_PET_ALGORITHM_SVRG }) {
+        iso::pet::options climb;
+        climb.algorithm = algorithm, climb.iterations = 3, climb.stop_region_change = 1e-9;
+        plan.set_options(climb);
+        expect_error("pet: no regions yet", ISOC_STATUS_NOT_CONFIGURED, "isoc_pet_set_regions comes first",
+                     [&] { plan.reconstruct(h, nullptr, nullptr, { found, { depth, side, side } }); });
+        plan.set_regions({ labels, { depth, side, side } });
+        plan.reconstruct(h, nullptr, nullptr, { found, { depth, side, side } });
+        expect("pet: penalties and changes", plan.history(passes) == 3 && passes[0].penalty == 0 && passes[2].penalty > 0
+                                                 && passes[2].change > 0 && passes[2].region_change > 0);
+        expect("pet: the point again", std::max_element(found.begin(), found.end()) - found.begin() == centre);
+        climb.stop_region_change = 1e9;
+        plan.set_options(climb);
+        plan.reconstruct(h, nullptr, nullptr, { found, { depth, side, side } });
+        expect("pet: enough after a pass", plan.history({}) == 1);
+        plan.set_regions(nullptr);
+    }
+    plan.set_prior(nullptr);
+    plan.set_options(options);
+    plan.reconstruct(h, nullptr, nullptr, { found, { depth, side, side } });
+    expect("pet: MLEM without a prior", plan.history(passes) == 8 && passes[7].penalty == 0);
     plan.set_order({ 5, 4, 3, 2, 1, 0 });
 
     const std::vector<float> first = { 400, 0, 0, 0, 400, 0 }, second = { -400, 0, 0, 0, -400, 0 };

@@ -203,6 +203,9 @@ function missing_and_extra_arguments()
         'MRI.compare', {'image'}, 2
         'MRI.sheppLogan', {'kind', 'half'}, 3
         'PET.setOrder', {'order'}, 1
+        'PET.setPrior', {'Strength'}, Inf
+        'PET.priorGradient', {'image'}, 1
+        'PET.setRegions', {'regions'}, 1
         'PET.setTables', {'view'}, 4
         'PET.tables', {'view'}, 1
         'PET.views', {}, 0
@@ -424,6 +427,31 @@ function values_and_order_of_calls()
     says('PET.setGeometry', 'MaxTilt is 17 rad', @() isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 17));
     says('PET.setOptions', 'Subsets is -1; it must be at least 1', @() pet.setOptions('Subsets', -1));
     says('PET.setOptions', 'FirstIteration is -1; it must be 0 to', @() pet.setOptions('FirstIteration', -1));
+    says('PET.setOptions', {'Algorithm is ''sgd''', '''bsrem'', ''svrg'''}, @() pet.setOptions('Algorithm', 'sgd'));
+    says('PET.setOptions', 'StopChange is -1; it must be at least 0', @() pet.setOptions('StopChange', -1));
+    says('PET.setOptions', 'StopRegionChange is NaN; it must be finite', @() pet.setOptions('StopRegionChange', NaN));
+    says('PET.priorGradient', 'the plan has no prior; setPrior comes first', @() pet.priorGradient(ones(12, 10, 4, 'single')));
+    says('PET.setPrior', 'Potential is ''huber''; it must be one of ''relative_difference'', ''quadratic''', @() pet.setPrior('Strength', 1, 'Potential', 'huber'));
+    says('PET.setPrior', 'Strength is missing: the factor of the whole prior', @() pet.setPrior('Potential', 'quadratic'));
+    says('PET.setPrior', 'there is no ''Beta'' in the prior; it has Potential, Strength', @() pet.setPrior('Beta', 1));
+    says('PET.setPrior', 'Strength is -1; it must be 0 or', @() pet.setPrior('Strength', -1));
+    says('PET.setPrior', 'Strength is NaN; it must be finite', @() pet.setPrior('Strength', NaN));
+    says('PET.setPrior', 'Gamma must not be 0; leave it out', @() pet.setPrior('Strength', 1, 'Gamma', 0));
+    says('PET.setPrior', 'Gamma is -2; it must be 1e-30 to 1e30', @() pet.setPrior('Strength', 1, 'Gamma', -2));
+    says('PET.setPrior', 'Gamma is 2; it has no place where Potential is ''quadratic''', @() pet.setPrior('Strength', 1, 'Potential', 'quadratic', 'Gamma', 2));
+    says('PET.setPrior', 'Edge is 3; it has no place where Potential is ''relative_difference''', @() pet.setPrior('Strength', 1, 'Edge', 3));
+    says('PET.setPrior', 'AnatomySigma is 0 with an anatomical image', @() pet.setPrior('Strength', 1, 'Anatomy', ones(12, 10, 4, 'single')));
+    says('PET.setPrior', 'AnatomySigma is 3 without an anatomical image', @() pet.setPrior('Strength', 1, 'AnatomySigma', 3));
+    says('PET.setPrior', 'write single(Weights)', @() pet.setPrior('Strength', 1, 'Weights', ones(12, 10, 4)));
+    says('PET.setPrior', {'Anatomy is 4 x 10 x 12; it must be 12 x 10 x 4 (nx x ny x nz)', 'write permute(Anatomy, [3 2 1])'}, ...
+         @() pet.setPrior('Strength', 1, 'Anatomy', ones(4, 10, 12, 'single'), 'AnatomySigma', 1));
+    third = @(image, value) subsasgn(image, struct('type', '()', 'subs', {{3, 2, 1}}), value);
+    says('PET.setPrior', 'Weights(3, 2, 1) is -1; it must not be below 0', @() pet.setPrior('Strength', 1, 'Weights', third(ones(12, 10, 4, 'single'), -1)));
+    says('PET.setRegions', 'regions is of class double; it must be uint8 or uint16 or uint32: write uint32(regions)', @() pet.setRegions(ones(12, 10, 4)));
+    says('PET.setRegions', 'write uint32(regions)', @() pet.setRegions(true(12, 10, 4)));
+    says('PET.setRegions', 'regions has no label above 0 in its 12 x 10 x 4 voxels', @() pet.setRegions(zeros(12, 10, 4, 'uint8')));
+    says('PET.setRegions', 'regions(3, 2, 1) is 70000; labels go to 65535', @() pet.setRegions(third(zeros(12, 10, 4, 'uint32'), 70000)));
+    says('PET.setRegions', 'write permute(regions, [3 2 1])', @() pet.setRegions(ones(4, 10, 12, 'uint8')));
     says('PET.simulate', 'Bodies has 0 values', @() pet.simulate(struct('Seed', 1), 10));
     says('PET.simulate', 'Bodies(1).HalfX is 0', @() pet.simulate(struct('Bodies', struct('Activity', 1)), 10));
     says('PET.factors', 'setScanner comes first', @() pet.factors(ones(1, 3)));
@@ -483,6 +511,9 @@ function values_and_order_of_calls()
     says('PET.attenuation', 'write single(hounsfield)', @() pet.attenuation(int16(ones(4, 3, 2)), 120));
     says('PET.setTables', 'offsets(:, 2)', @() pet.setTables(1, ones(12, 10), zeros(3, 2), ones(2, 1, 'single')));
     pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    pet.setPrior('Strength', 1);
+    says('PET.priorGradient', 'image(3, 2, 1) is -1; it must not be below 0', @() pet.priorGradient(third(ones(12, 10, 4, 'single'), -1)));
+    pet.setPrior([]);
     pet.setOptions('Order', 'given');
     says('PET.reconstruct', 'Order is ''given''; setOrder comes first', @() pet.reconstruct(ones(12, 10, 4, 3, 'single')));
 end

@@ -28,6 +28,7 @@ function words(enums, chosen)
     of.isoc_coil_options = @(name, word) isocenter.coilMaps(complex(rand(8, 8, 2), 1), [8 8], name, word);
     of.isoc_pet_response = @(name, word) pet.setResponse('TofFwhm', 300, 'RadialFwhm', 9, 'AxialFwhm', 9, name, word);
     of.isoc_pet_options = @(name, word) pet.setOptions(name, word);
+    of.isoc_pet_prior = @(name, word) pet.setPrior('Strength', 1, name, word);
     of.isoc_pet_body = @(name, word) pet.phantomImage(struct(name, word, 'HalfX', 9));
     calls = struct();
     calls.isoc_ct_shepp_logan_kind = @(word) isocenter.CT.sheppLogan(word, 3);
@@ -71,6 +72,7 @@ function options(structs, enums, chosen)
     ct = isocenter.CT();
     mri = isocenter.MRI();
     pet = isocenter.PET();
+    prior = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).setPrior(varargin{:});
     body = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).phantomImage(varargin{:});
     scan = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).simulate(varargin{:}, 4);
     factors = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).factors(varargin{:});
@@ -98,6 +100,7 @@ function options(structs, enums, chosen)
         'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
         'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}
         'isoc_pet_options', @(varargin) pet.setOptions(varargin{:}), 'PET.setOptions', {'WarmStart'}, {}
+        'isoc_pet_prior', prior, 'PET.setPrior', {}, {'Anatomy', 'Weights'}
         'isoc_pet_blocks', @(varargin) isocenter.PET.blockCrystals(varargin{:}), 'PET.blockCrystals', {}, {}
         'isoc_pet_scanner', @(varargin) pet.setScanner([400 -400; 0 0; 0 0], varargin{:}), 'PET.setScanner', {'TimeBins'}, {}
         'isoc_pet_factor_options', factors, 'PET.factors', {}, {}

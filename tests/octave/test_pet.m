@@ -8,6 +8,8 @@ function test_pet()
     accidentals();
     scattered();
     reconstructions();
+    priors();
+    penalised();
     scans();
 end
 
@@ -234,7 +236,7 @@ function scattered()
     check_true('tails', found.Tails > 0 && found.TailsScatter > 0 && abs(found.Scale - found.Tails / found.TailsScatter) < 1e-3);
     check_near('efficiencies of both crystals', pet.scatter(image, water, 'Efficiencies', 0.5 * ones(1, columns(places))), additive / 4, 1e-4);
     check_near('defaults', pet.scatter(image, water, struct('EnergyResolution', 0.11, 'EnergyLower', 435, 'EnergyUpper', 585, 'TofFwhm', 120, ...
-                                                            'Spacing', 20, 'MapVoxel', [8 8 6])), additive, 1e-6);
+                                                            'Spacing', 12, 'MapVoxel', [8 8 6])), additive, 1e-6);
     [~, found] = pet.scatter(image, water, 'EnergyLower', 480);
     check_true('a smaller window has less scatter', found.Scatter < 0.95 * sum(double(additive(:))));
     check_near('in Bq/ml, of voxels of 384 mm^3', pet.scatter(image, water, 'Duration', 60, 'Live', 0.5), 0.384 * 30 * additive, 1e-4);
@@ -281,6 +283,125 @@ function reconstructions()
     pet.setOptions('Order', 'given', 'Iterations', 1);
     pet.setOrder([6 1 3 2 5 4]);
     check_true('a given order', all(pet.reconstruct(measured)(:) > 0));
+end
+
+% Sides and sizes that all differ: axes that change places would show.
+function priors()
+    rand('seed', 12);
+    size_of = [6 5 4]; voxel = [8 5 6];
+    pet = isocenter.PET('Size', size_of, 'Voxel', voxel, 'Azimuths', 2, 'MaxTilt', 0.1);
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    image = single(0.5 + rand(size_of)); weights = single(rand(size_of)); anatomy = single(rand(size_of));
+    slope = @(f, g) f - g; cost = @(f, g) (f - g) .^ 2 / 2;
+    pet.setPrior('Potential', 'quadratic', 'Strength', 0.7);
+    [gradient, value] = pet.priorGradient(image);
+    [expected, total] = by_pairs(image, voxel, slope, cost);
+    check_true('gradient', isa(gradient, 'single') && isequal(size(gradient), size_of));
+    check_near('a quadratic prior', gradient, 0.7 * expected, 1e-5);
+    check_near('its value', value, 0.7 * total, 1e-5);
+    check_near('gradient alone', pet.priorGradient(image), gradient, 1e-6);
+    pet.setPrior(struct('Potential', 'quadratic', 'Strength', 0.7, 'Weights', weights, 'Anatomy', anatomy, 'AnatomySigma', 0.4));
+    [gradient, value] = pet.priorGradient(image);
+    [expected, total] = by_pairs(image, voxel, slope, cost, double(weights), exp(-double(anatomy - permute(anatomy(:), [2 3 4 1])) .^ 2 / 0.32));
+    check_near('weights and anatomy', gradient, 0.7 * expected, 1e-5);
+    check_near('their value', value, 0.7 * total, 1e-5);
+    pet.setPrior('Potential', 'quadratic', 'Strength', 1, 'Edge', 0.2);
+    [gradient, value] = pet.priorGradient(image);
+    [expected, total] = by_pairs(image, voxel, @(f, g) (f - g) ./ sqrt(1 + 25 * (f - g) .^ 2), @(f, g) 0.04 * (sqrt(1 + 25 * (f - g) .^ 2) - 1));
+    check_near('edges', gradient, expected, 1e-5);
+    check_near('their value', value, total, 1e-5);
+    pet.setPrior('Strength', 1, 'Gamma', 3, 'Epsilon', 0.1);
+    [gradient, value] = pet.priorGradient(image);
+    sum_of = @(f, g) f + g + 3 * abs(f - g) + 0.1;
+    [expected, total] = by_pairs(image, voxel, @(f, g) (f - g) .* (f + 3 * g + 3 * abs(f - g) + 0.2) ./ sum_of(f, g) .^ 2, @(f, g) (f - g) .^ 2 ./ sum_of(f, g));
+    check_near('relative differences', gradient, expected, 1e-5);
+    check_near('their value', value, total, 1e-5);
+    pet.setPrior('Strength', 1);
+    default = pet.priorGradient(image);
+    pet.setPrior('Potential', 'relative_difference', 'Strength', 1, 'Gamma', 2, 'Epsilon', 0, 'Weights', [], 'Anatomy', []);
+    check_true('defaults', isequal(pet.priorGradient(image), default));
+    pet.setPrior([]);
+    check_error('a prior that was taken away', 'pet:notConfigured', 'setPrior comes first', @() pet.priorGradient(image));
+end
+
+% Gradient and value of a prior of strength 1; `likeness` has what anatomy makes of pairs, nx x ny x nz x voxels.
+function [gradient, value] = by_pairs(image, voxel, slope, cost, weights, likeness)
+    image = double(image);
+    [nx, ny, nz] = size(image);
+    if nargin < 5, weights = ones(nx, ny, nz); likeness = ones(nx, ny, nz, nx * ny * nz); end
+    gradient = zeros(nx, ny, nz);
+    value = 0;
+    for z = 1:nz, for y = 1:ny, for x = 1:nx
+        for w = max(z - 1, 1):min(z + 1, nz), for v = max(y - 1, 1):min(y + 1, ny), for u = max(x - 1, 1):min(x + 1, nx)
+            if isequal([u v w], [x y z]), continue; end
+            k = weights(x, y, z) * weights(u, v, w) * likeness(x, y, z, u + nx * (v - 1 + ny * (w - 1))) * voxel(1) / norm(([u v w] - [x y z]) .* voxel);
+            gradient(x, y, z) += k * slope(image(x, y, z), image(u, v, w));
+            value += k * cost(image(x, y, z), image(u, v, w)) / 2; % pairs come twice
+        end, end, end
+    end, end, end
+end
+
+function penalised()
+    rand('seed', 13);
+    pet = small();
+    truth = single(1 + rand(12, 10, 4));
+    factors = single(0.5 + 0.5 * rand(12, 10, 4, 6)); additive = single(0.1 * ones(12, 10, 4, 6));
+    measured = factors .* pet.forward(truth) + additive;
+    reconstruct = @() pet.reconstruct(measured, factors, additive);
+    pet.setPrior('Strength', 0.5);
+    for name = {'bsrem', 'svrg'}
+        pet.setOptions('Algorithm', name{1}, 'Iterations', 60, 'Subsets', 3);
+        x = reconstruct();
+        data = pet.adjoint(factors .* (measured ./ (factors .* pet.forward(x) + additive) - 1));
+        off = max(abs(data(:) - pet.priorGradient(x)(:))) / max(pet.sensitivity(factors)(:));
+        check_true(sprintf('%s: at the largest value the gradient is 0, not %g', name{1}, off), off < 0.01);
+    end
+    rough = @(image) double(std(image(:)) / mean(image(:)));
+    check_true('smoother than the truth', rough(x) < 0.9 * rough(truth));
+    passes = pet.history();
+    check_true('penalties', numel(passes) == 60 && passes(1).Penalty == 0 && all([passes(2:end).Penalty] > 0));
+    check_true('changes are not looked at', ~any([passes.Change passes.RegionChange]));
+    [~, value] = pet.priorGradient(x);
+    check_near('the last penalty', passes(60).Penalty, value, 1e-3);
+    options = {'Algorithm', 'svrg', 'Subsets', 3};
+    pet.setOptions(options{:}, 'Iterations', 1);
+    [~, value] = pet.priorGradient(reconstruct());
+    check_near('penalties are of what a pass begins with', passes(2).Penalty, value, 1e-4);
+
+    % Neither along another axis nor of the same size.
+    regions = zeros(12, 10, 4, 'uint8'); regions(1:5, :, 3) = 1; regions(9, 2:4, :) = 7;
+    for labels = {regions, uint16(regions), uint32(regions)}
+        pet.setRegions(labels{1});
+        pet.setOptions(options{:}, 'Iterations', 60, 'StopRegionChange', 0.002);
+        stopped = reconstruct();
+        passes = pet.history();
+        last = numel(passes);
+        check_true(sprintf('regions end it, after %d passes', last), last > 1 && last < 60 && passes(last).RegionChange <= 0.002);
+    end
+    pet.setOptions(options{:}, 'Iterations', last - 1);
+    before = reconstruct();
+    pet.setOptions(options{:}, 'Iterations', last);
+    after = reconstruct();
+    check_true('as if it had been told how many', isequal(after, stopped));
+    means = @(image) [mean(image(regions == 1)), mean(image(regions == 7))];
+    change = max(abs(means(double(after)) - means(double(before)))) / mean(double(after(regions > 0)));
+    check_near('change of means', passes(last).RegionChange, change, 1e-2);
+    check_near('change of the image', passes(last).Change, norm(double(after(:) - before(:))) / norm(double(after(:))), 1e-2);
+    pet.setOptions(options{:}, 'Iterations', 60, 'StopChange', 1e-3);
+    reconstruct();
+    passes = pet.history();
+    check_true('changes of the image end it', numel(passes) < 60 && passes(end).Change <= 1e-3 && all([passes.Change] > 0));
+
+    pet.setOptions(options{:}, 'StopRegionChange', 0.002);
+    pet.setRegions([]);
+    check_error('regions that were taken away', 'pet:notConfigured', 'setRegions comes first', reconstruct);
+    pet.setOptions();
+    check_error('an algorithm without prior', 'pet:invalidArgument', 'setPrior([]) takes away the one that is set', reconstruct);
+    pet.setPrior([]);
+    check_true('which then reconstructs', all(reconstruct()(:) > 0));
+    pet.setOptions(options{:}, 'Iterations', 2);
+    reconstruct();
+    check_true('no penalty without a prior', ~any([pet.history().Penalty]));
 end
 
 function scans()

@@ -16,6 +16,8 @@ classdef PET < handle
 %   setOptions       algorithm, iterations, relaxation
 %   setTables, tables   kernels of your own
 %   setOrder, views  order of views, their directions
+%   setPrior, priorGradient   what differences of neighbouring voxels cost
+%   setRegions       regions whose means tell when passes have done enough
 %   deposit          events -> histo-images
 %   setScanner, depositCrystals, blockCrystals   the same of events that name crystals
 %   detect           events with positions -> events that name crystals
@@ -24,7 +26,7 @@ classdef PET < handle
 %   scatter          image and attenuation -> scatter and randoms, as reconstruct takes them
 %   forward, adjoint image -> histo-images and back, exact transposes of each other
 %   sensitivity      the image that the views see
-%   reconstruct, history   histo-images -> image (RAMLA, OSEM, MLEM), and how it went
+%   reconstruct, history   histo-images -> image (RAMLA, OSEM, MLEM, and with a prior BSREM, SVRG), and how it went
 %   phantomImage, simulate, expect   phantoms of bodies, events of a scan, what is expected of it
 %   contrastRecovery, noise   figures of merit
 %   info, memory     what the plan found, and what it needs
@@ -68,7 +70,7 @@ classdef PET < handle
         end
 
         function setGeometry(self, varargin)
-            % SETGEOMETRY  Lattice and views. Forgets tables and order; keeps the response.
+            % SETGEOMETRY  Lattice and views. Forgets tables, order, prior and regions; keeps the response.
             %   pet.setGeometry(NAME, VALUE, ...) or pet.setGeometry(STRUCT)
             %
             %   Size      [nx ny nz], in voxels (required)
@@ -100,13 +102,19 @@ classdef PET < handle
             % SETOPTIONS  How to reconstruct; what is not named gets its default.
             %   pet.setOptions(NAME, VALUE, ...) or pet.setOptions(STRUCT)
             %
-            %   Algorithm        'ramla' (the default), 'osem' or 'mlem'
+            %   Algorithm        'ramla' (the default), 'osem' or 'mlem'; 'bsrem' or 'svrg', which go up the gradient of the log-likelihood
+            %                    less the prior of setPrior, to the one image where that is largest: 'svrg' in few passes
             %   Iterations       passes over all views (10); RAMLA is sharp after two or three, and goes on to noise
             %   FirstIteration   passes made before, by other calls (0)
-            %   Subsets          of OSEM (8, or one a view where there are fewer)
+            %   Subsets          of OSEM (8, or one a view where there are fewer), of BSREM and SVRG (one for five views, at most 24)
             %   Order            of views: 'geometric' (the default), 'random' (see Seed) or 'given' (see setOrder)
-            %   Relaxation       of RAMLA, above 0 to 1 (1), over 1 + RelaxationDecay (0) times the pass
+            %   Relaxation       of RAMLA, BSREM and SVRG, above 0 to 1 (1), over 1 + RelaxationDecay (0; of BSREM 0.1, and so for 0) times
+            %                    the pass
             %   Projector        'auto' (the default), 'gather' or 'fourier', with Tolerance (1e-5)
+            %   StopChange       passes end when one has changed the image by no more, |after - before| / |after| (0, none); of SVRG passes
+            %                    that go by subsets count
+            %   StopRegionChange the same with the means of the regions of setRegions, the largest change over the mean of all regions
+            %                    (0, none); where both are set, both must hold
             self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_options', self.id, varargin{:});
         end
@@ -115,6 +123,40 @@ classdef PET < handle
             % SETORDER  Numbers of views in the order of a pass, each at most once; those left out are not used.
             %   pet.setOrder(ORDER)
             isocenter_mex('pet.set_order', self.id, varargin{:});
+        end
+
+        function setPrior(self, varargin)
+            % SETPRIOR  What 'bsrem' and 'svrg' take off the log-likelihood; it holds until setGeometry.
+            %   pet.setPrior('Strength', BETA, NAME, VALUE, ...) or pet.setPrior(STRUCT)
+            %   pet.setPrior([])    takes it away
+            %   Strength times the sum over pairs of neighbours f and g, each of the 26 about a voxel once, of w x / distance times
+            %   their potential; x is the voxel's side along x. Voxels that no view sees are nobody's neighbours.
+            %
+            %   Potential      'relative_difference' (the default), (f - g)^2 / (f + g + Gamma |f - g| + Epsilon); 'quadratic',
+            %                  (f - g)^2 / 2, or with an Edge Edge^2 (sqrt(1 + ((f - g) / Edge)^2) - 1)
+            %   Strength       0 or more (required)
+            %   Gamma          how early 'relative_difference' keeps edges (2): twice as large a value keeps smaller ones
+            %   Epsilon        makes 'relative_difference' smooth about 0, in the unit of the image (0)
+            %   Edge           differences beyond it are edges to 'quadratic', in the unit of the image (0, none are)
+            %   Weights        nx x ny x nz, single, 0 or more: w has those of both voxels as factors
+            %   Anatomy        nx x ny x nz, single, as of a CT or MR image on the lattice: w has exp(-((A_f - A_g) / AnatomySigma)^2 / 2)
+            %                  as a factor
+            %   AnatomySigma   in the unit of Anatomy, and required with it
+            isocenter_mex('pet.set_prior', self.id, varargin{:});
+        end
+
+        function [gradient, value] = priorGradient(self, varargin)
+            % PRIORGRADIENT  What the prior takes off the log-likelihood of an image, and its gradient.
+            %   [GRADIENT, VALUE] = pet.priorGradient(IMAGE)
+            %   IMAGE: nx x ny x nz, single, 0 or more; GRADIENT: the same. setPrior comes first.
+            [gradient, value] = isocenter_mex('pet.prior_gradient', self.id, varargin{:});
+        end
+
+        function setRegions(self, varargin)
+            % SETREGIONS  Regions whose means StopRegionChange of setOptions is about; they hold until setGeometry.
+            %   pet.setRegions(REGIONS)    nx x ny x nz, uint8, uint16 or uint32: labels from 1 to 65535, and 0 for voxels of none
+            %   pet.setRegions([])         takes them away
+            isocenter_mex('pet.set_regions', self.id, varargin{:});
         end
 
         function setTables(self, varargin)
@@ -167,7 +209,9 @@ classdef PET < handle
         end
 
         function passes = history(self, varargin)
-            % HISTORY  LogLikelihood and SkippedVoxels of each pass of the last reconstruct, as a struct array.
+            % HISTORY  LogLikelihood, Penalty, Change, RegionChange and SkippedVoxels of each pass of the last reconstruct, as a struct array.
+            %   Penalty is what the prior takes off, of the image that the pass began with. Change and RegionChange, as StopChange and
+            %   StopRegionChange bound them, are 0 where neither is set.
             passes = isocenter_mex('pet.history', self.id, varargin{:});
         end
 
@@ -306,7 +350,7 @@ classdef PET < handle
             %   EnergyResolution   full width at half maximum of the energy of unscattered photons over that energy (0.11)
             %   EnergyLower, EnergyUpper   of the detectors' energy window, keV (435, 585)
             %   TofFwhm            of the time difference, ps; that of setResponse if left out
-            %   Spacing            of places where photons are scattered, mm (20)
+            %   Spacing            of places where photons are scattered, mm (12)
             %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   those of the factors that IMAGE is of
             [additive, found] = isocenter_mex('pet.scatter', self.id, varargin{:});
         end

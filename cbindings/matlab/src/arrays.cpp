@@ -61,6 +61,8 @@ static void check_type(const mxArray *value, const char *name, unsigned types) {
             const bool fits = types & is_uint32 && (id == mxUINT8_CLASS || id == mxUINT16_CLASS);
             hint = std::string(": write ") + (fits ? "uint32" : "single") + "(" + written(name) + ")";
             if (whole && types & is_uint16) hint += ", with ct.setOptions('Input', 'counts') if these are counts";
+        } else if ((mxIsNumeric(value) || mxIsLogical(value)) && types & is_uint32) {
+            hint = std::string(": write uint32(") + written(name) + ")";
         }
         fail("arrayType", "%s is of class %s; it must be %s%s", name, class_name, classes(types).c_str(), hint.c_str());
     }

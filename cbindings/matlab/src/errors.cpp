@@ -101,6 +101,13 @@ std::string in_matlab(const std::string &message) {
     });
     text = replaced(text, R"(\bcall (isoc_ct_set_half_acquisition|setHalfAcquisition) with NULL)", as("write setHalfAcquisition([])"));
     text = replaced(text, R"(\bparameter, the samples of a spoke,)", as("READOUT, the samples of a spoke,"));
+    text = replaced(text, R"(\bsetPrior takes the one that is set away)", as("setPrior([]) takes away the one that is set"));
+    text = replaced(text, R"(\bit must be 0 where prior\.potential is 0 \(relative_difference\))", as("it has no place where Potential is 'relative_difference'"));
+    text = replaced(text, R"(\bit must be 0 where prior\.potential is 1 \(quadratic\))", as("it has no place where Potential is 'quadratic'"));
+    // Sizes of a lattice, x first.
+    text = replaced(text, R"(\bin its (\d+) x (\d+) x (\d+) voxels\b)", [](const std::smatch &m) {
+        return "in its " + m.str(3) + " x " + m.str(2) + " x " + m.str(1) + " voxels";
+    });
     text = replaced(text, R"(\bgeometry\.views\b)", as("the number of Angles"));
     text = replaced(text, R"(\bdistortion\.shift_count is (\d+); it must be the number of views, )", [](const std::smatch &m) {
         return "XShifts and YShifts are of " + m.str(1) + " views; there must be one value a view, ";
@@ -108,7 +115,7 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\b((distortion|geometry|options|output|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
         return (m.str(3) == "body" ? "Bodies" : camel(m.str(3), true)) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
     });
-    text = replaced(text, R"(\b(blocks|distortion|geometry|iterative|options|outliers|output|phase|response|scan|scanner)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
+    text = replaced(text, R"(\b(blocks|distortion|geometry|iterative|options|outliers|output|phase|prior|response|scan|scanner)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
         return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
     });
@@ -129,9 +136,9 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\b\d+ \(([a-z]\w*)\))", [](const std::smatch &m) { return "'" + m.str(1) + "'"; });
     text = replaced(text, R"(\b\d+ \(([a-z]\w*), (with [^()]*)\))", [](const std::smatch &m) { return "'" + m.str(1) + "' (" + m.str(2) + ")"; });
     // Where 0 is the library's word for the default, MATLAB's is [], and 0 is an error.
-    text = replaced(text, R"(\b([A-Z]\w*)( is \S+( \w+)?; it must )(be 0 to|be at least 0(?![.\d])|not be negative))", [](const std::smatch &m) {
+    text = replaced(text, R"(\b([A-Z]\w*)( is \S+( \w+)?; it must )(be 0 to|be 0 or(?= \d)|be at least 0(?![.\d])|not be negative))", [](const std::smatch &m) {
         if (!is_not_zero(m.str(1))) return m.str();
-        return m.str(1) + m.str(2) + (m.str(4) == "be 0 to" ? "be 1 to" : "be above 0");
+        return m.str(1) + m.str(2) + (m.str(4) == "be 0 to" ? "be 1 to" : m.str(4) == "be 0 or" ? "be" : "be above 0");
     });
     text = replaced(text, R"(\b([A-Z]\w*) is 0, and the (plan|scanner) has no )", [](const std::smatch &m) {
         return is_not_zero(m.str(1)) ? m.str(1) + " is missing, and the " + m.str(2) + " has no " : m.str();

@@ -6,8 +6,9 @@
 static const char *const profiles[] = { "symmetric", "asymmetric", nullptr };
 static const char *const cuts[] = { "box", "ellipsoid", nullptr };
 static const char *const projectors[] = { "auto", "gather", "fourier", nullptr };
-static const char *const algorithms[] = { "ramla", "osem", "mlem", nullptr };
+static const char *const algorithms[] = { "ramla", "osem", "mlem", "bsrem", "svrg", nullptr };
 static const char *const orders[] = { "geometric", "random", "given", nullptr };
+static const char *const potentials[] = { "relative_difference", "quadratic", nullptr };
 static const char *const shapes[] = { "cylinder", "ellipsoid", "box", nullptr };
 static const char *const quantities[] = { "activity", "attenuation", nullptr };
 
@@ -54,6 +55,25 @@ static const record options_record{ "options", sizeof(isoc_pet_options), {
     { "RelaxationDecay", field::real, AT(relaxation_decay) },
     { "Projector", field::word, AT(projector), 0, projectors },
     { "Tolerance", field::real, AT(tolerance), 0, nullptr, nullptr, true },
+    { "StopChange", field::real, AT(stop_change) },
+    { "StopRegionChange", field::real, AT(stop_region_change) },
+} };
+#undef AT
+
+struct pet_prior {
+    isoc_pet_prior p;
+    const mxArray *strength, *weights, *anatomy;
+};
+#define AT(member) offsetof(pet_prior, member)
+static const record prior_record{ "prior", sizeof(pet_prior), {
+    { "Potential", field::word, AT(p.potential), 0, potentials },
+    { "Strength", field::any, AT(strength) },
+    { "Gamma", field::real, AT(p.gamma), 0, nullptr, nullptr, true },
+    { "Epsilon", field::real, AT(p.epsilon) },
+    { "Edge", field::real, AT(p.edge) },
+    { "Weights", field::any, AT(weights) },
+    { "Anatomy", field::any, AT(anatomy) },
+    { "AnatomySigma", field::real, AT(p.anatomy_sigma) },
 } };
 #undef AT
 
@@ -68,6 +88,9 @@ static const record info_record{ "info", sizeof(isoc_pet_info), {
 #define AT(member) offsetof(isoc_pet_iteration, member)
 static const record iteration_record{ "history", sizeof(isoc_pet_iteration), {
     { "LogLikelihood", field::real, AT(log_likelihood) },
+    { "Penalty", field::real, AT(penalty) },
+    { "Change", field::real, AT(change) },
+    { "RegionChange", field::real, AT(region_change) },
     { "SkippedVoxels", field::count64, AT(skipped_voxels) },
 } };
 #undef AT
@@ -481,6 +504,37 @@ struct optional_array {
     }
     const isoc_tensor *tensor() const { return a ? a->tensor() : nullptr; }
 };
+
+static void set_prior(call &c) {
+    if (c.count == 1 && mxIsNumeric(c.arguments[0]) && mxIsEmpty(c.arguments[0])) {
+        check(isoc_pet_set_prior(c.plan->pet(), nullptr, nullptr, nullptr));
+        return;
+    }
+    pet_prior s{};
+    s.p = sized<isoc_pet_prior>();
+    settings_read(prior_record, c, 0, "invalidPrior", &s);
+    if (!s.strength) fail("invalidPrior", "Strength is missing: the factor of the whole prior; setPrior([]) takes a prior away");
+    s.p.strength = with_kind("invalidPrior", [&] { return real_of(s.strength, "Strength"); });
+    const optional_array weights(s.weights, "Weights", is_single, image(c)), anatomy(s.anatomy, "Anatomy", is_single, image(c));
+    check(isoc_pet_set_prior(c.plan->pet(), &s.p, weights.tensor(), anatomy.tensor()), "invalidPrior");
+}
+
+static void prior_gradient(call &c) {
+    c.takes({ "image" });
+    const array in(c.argument(0, "image"), "image", is_single, image(c));
+    array out(is_single, image(c));
+    double value = 0;
+    check(isoc_pet_prior_gradient(c.plan->pet(), in.tensor(), out.tensor(), &value));
+    c.result(0, out.finish());
+    c.result(1, number(value));
+}
+
+static void set_regions(call &c) {
+    c.takes({ "regions" });
+    c.argument(0, "regions");
+    const optional_array regions(c.optional(0), "regions", is_uint8 | is_uint16 | is_uint32, image(c));
+    check(isoc_pet_set_regions(c.plan->pet(), regions.tensor()));
+}
 
 static void sensitivity(call &c) {
     c.takes({ "factors" });
@@ -907,6 +961,9 @@ const std::vector<command> pet_commands{
     { "set_response", set_response, needs::plan },
     { "set_options", set_options, needs::plan },
     { "set_order", set_order },
+    { "set_prior", set_prior },
+    { "prior_gradient", prior_gradient },
+    { "set_regions", set_regions },
     { "set_tables", set_tables },
     { "tables", tables },
     { "views", get_views },

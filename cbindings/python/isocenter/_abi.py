@@ -621,6 +621,15 @@ class PetAlgorithm(IntEnum):
     OSEM = 1
     #: The same with all views at once: the likelihood never falls.
     MLEM = 2
+    #: Subsets again, up the gradient of the log-likelihood less a prior (isoc_pet_set_prior): `f = max(f + lambda (f +
+    #: floor) / (S + 2 f h) (subsets x H'[A (d / e - 1)] - beta R'), 0)`, sums over a subset, S of all views, h the sum
+    #: of the prior's second derivatives by the voxel itself. Steps get smaller with the passes, so that it converges.
+    BSREM = 3
+    #: The same, with gradients of subsets corrected by what they were for an earlier image: it converges with steps of
+    #: the same size, to the same image, in few passes. After a first pass as of BSREM (without warm start), every third
+    #: one finds the gradient of all views, which is one step alone. Stored: `subsets` images, if they fit, or one, and
+    #: gradients are found twice.
+    SVRG = 4
 
 
 class PetOrder(IntEnum):
@@ -632,6 +641,16 @@ class PetOrder(IntEnum):
     RANDOM = 1
     #: That of isoc_pet_set_order.
     GIVEN = 2
+
+
+class PetPotential(IntEnum):
+    """isoc_pet_potential"""
+
+    #: `(f - g)^2 / (f + g + gamma |f - g| + epsilon)`: differences cost by their size relative to the activity about
+    #: them.
+    RELATIVE_DIFFERENCE = 0
+    #: `(f - g)^2 / 2`; with an edge e, `e^2 (sqrt(1 + ((f - g) / e)^2) - 1)`, which grows as |f - g| beyond it.
+    QUADRATIC = 1
 
 
 class PetShape(IntEnum):
@@ -831,6 +850,11 @@ class isoc_coil_options(c.Structure):
                 ("kernel_z", c.c_int64), ("window", c.c_int64), ("threshold", c.c_double), ("crop", c.c_double)]
 
 
+class isoc_pet_prior(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("potential", c.c_uint32), ("strength", c.c_double), ("gamma", c.c_double),
+                ("epsilon", c.c_double), ("edge", c.c_double), ("anatomy_sigma", c.c_double)]
+
+
 class isoc_pet_geometry(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("tilts", c.c_uint32), ("nx", c.c_int64), ("ny", c.c_int64),
                 ("nz", c.c_int64), ("voxel_x", c.c_double), ("voxel_y", c.c_double), ("voxel_z", c.c_double),
@@ -879,7 +903,8 @@ class isoc_pet_options(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("algorithm", c.c_uint32), ("order", c.c_uint32),
                 ("projector", c.c_uint32), ("warm_start", c.c_uint32), ("subsets", c.c_uint32),
                 ("iterations", c.c_int64), ("first_iteration", c.c_int64), ("seed", c.c_uint64),
-                ("relaxation", c.c_double), ("relaxation_decay", c.c_double), ("tolerance", c.c_double)]
+                ("relaxation", c.c_double), ("relaxation_decay", c.c_double), ("tolerance", c.c_double),
+                ("stop_change", c.c_double), ("stop_region_change", c.c_double)]
 
 
 class isoc_pet_info(c.Structure):
@@ -888,7 +913,8 @@ class isoc_pet_info(c.Structure):
 
 
 class isoc_pet_iteration(c.Structure):
-    _fields_ = [("log_likelihood", c.c_double), ("skipped_voxels", c.c_uint64)]
+    _fields_ = [("log_likelihood", c.c_double), ("penalty", c.c_double), ("change", c.c_double),
+                ("region_change", c.c_double), ("skipped_voxels", c.c_uint64)]
 
 
 class isoc_pet_lost(c.Structure):
@@ -1044,6 +1070,10 @@ FUNCTIONS = {
                                    c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
     "isoc_pet_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_pet_destroy": (c.c_int32, [c.c_void_p]),
+    "isoc_pet_set_prior": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_prior), c.POINTER(isoc_tensor),
+                                       c.POINTER(isoc_tensor)]),
+    "isoc_pet_prior_gradient": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.c_void_p]),
+    "isoc_pet_set_regions": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_pet_set_geometry": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_geometry), c.POINTER(isoc_tensor)]),
     "isoc_pet_get_views": (c.c_int32, [c.c_void_p, c.c_void_p, c.c_int64, c.c_void_p]),
     "isoc_pet_set_response": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_response)]),

@@ -54,14 +54,14 @@ class Plan(_call.Handle):
         """`function(handle, *arguments)`."""
         _call.invoke(function, self._handle, *arguments, context=self._context)
 
-    def _apply(self, function, source, target, shape, dtype="float32", before=(), between=()):
-        """A function of one array in and one out, each a pair of name and array, with arguments before and between them; makes
+    def _apply(self, function, source, target, shape, dtype="float32", before=(), between=(), after=()):
+        """A function of one array in and one out, each a pair of name and array, with arguments before, between and after them; makes
         the output where there is none."""
         inward = tensor(source[1], source[0], self._stream)
         out = target[1]
         if out is None:
             out = zeros_like(source[1], shape(), dtype)
-        self._run(function, *before, inward, *between, self._out(out, target[0]))
+        self._run(function, *before, inward, *between, self._out(out, target[0]), *after)
         return out
 
     def _number(self, function, kind=ctypes.c_uint64):

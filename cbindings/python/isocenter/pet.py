@@ -13,7 +13,8 @@ from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, Tenso
 
 PETInfo = record("PETInfo", __name__, _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
 Iteration = record("Iteration", __name__, _abi.isoc_pet_iteration,
-                   "What a pass over the views saw: its log-likelihood, and the voxels with counts where none are expected.")
+                   "What a pass over the views saw: its log-likelihood, the prior's part, by how much it changed the image, and the voxels with "
+                   "counts where none are expected.")
 TableSizes = record("TableSizes", __name__, _abi.isoc_pet_table_sizes,
                     "Sizes of a view's tables, and the mass that the cut left.")
 Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
@@ -274,32 +275,40 @@ class PET(Plan):
         return map, offsets, values, mass
 
     def set_options(self, *, algorithm="ramla", order="geometric", projector="auto", warm_start=False, subsets=0, iterations=0,
-                    first_iteration=0, seed=0, relaxation=0.0, relaxation_decay=0.0, tolerance=0.0):
+                    first_iteration=0, seed=0, relaxation=0.0, relaxation_decay=0.0, tolerance=0.0, stop_change=0.0,
+                    stop_region_change=0.0):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
         ----------
-        algorithm : {"ramla", "osem", "mlem"}
+        algorithm : {"ramla", "osem", "mlem", "bsrem", "svrg"}
             "ramla" is sharp in a few passes, and noisier with each: fewer `iterations`, less `relaxation` or more `relaxation_decay`
-            make its images smoother.
+            make its images smoother. "bsrem" and "svrg" go up the gradient of the log-likelihood less the prior of `set_prior`, to the
+            one image where that is largest: "svrg" in few passes.
         order : {"geometric", "random", "given"}
             Of views in a pass; "given" is that of `set_order`.
         projector : {"auto", "gather", "fourier"}
         warm_start : bool
-            `reconstruct` begins with the image that it is given, instead of a uniform one. Voxels that start at 0 stay 0.
+            `reconstruct` begins with the image that it is given, instead of a uniform one. Voxels that start at 0 stay 0, but for "bsrem"
+            and "svrg".
         subsets : int
-            OSEM only: subsets of the views; 0 means 8, or one a view where there are fewer.
+            "osem", "bsrem" and "svrg": subsets of the views; 0 means 8 of "osem", or one a view where there are fewer, and of the
+            others one for five views, at most 24.
         iterations : int
-            Passes over all views; 0 means 10.
+            Passes over all views, at most; 0 means 10.
         first_iteration : int
             Passes made before, by other calls: relaxation and random orders go on from there.
         seed : int
             Of random orders.
         relaxation, relaxation_decay : float
-            RAMLA only: the step of pass k, the first one's k being `first_iteration`, is relaxation / (1 + relaxation_decay k).
-            relaxation is above 0 and at most 1, 0 means 1; relaxation_decay is 0 or more.
+            "ramla", "bsrem" and "svrg": the step of pass k, the first one's k being `first_iteration`, is
+            relaxation / (1 + relaxation_decay k). relaxation is above 0 and at most 1, 0 means 1; relaxation_decay is 0 or more, and 0
+            means 0.1 of "bsrem".
         tolerance : float
             Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
+        stop_change, stop_region_change : float
+            Above 0: passes end when one has changed the image by no more than this, ``|after - before| / |after|``, and the mean of no
+            region of `set_regions` by more, over the mean of all regions. Of "svrg" passes that go by subsets count.
 
         Raises
         ------
@@ -309,7 +318,8 @@ class PET(Plan):
             _abi.isoc_pet_options, algorithm=choice(_abi.PetAlgorithm, algorithm, "algorithm"),
             order=choice(_abi.PetOrder, order, "order"), projector=choice(_abi.PetProjector, projector, "projector"),
             warm_start=bool(warm_start), subsets=subsets, iterations=iterations, first_iteration=first_iteration, seed=seed,
-            relaxation=relaxation, relaxation_decay=relaxation_decay, tolerance=tolerance)
+            relaxation=relaxation, relaxation_decay=relaxation_decay, tolerance=tolerance, stop_change=stop_change,
+            stop_region_change=stop_region_change)
         self._run(lib.isoc_pet_set_options, ctypes.byref(options))
         self._warm = bool(warm_start)
 
@@ -321,6 +331,56 @@ class PET(Plan):
             raise wrong(TypeError, f'order is {order!r}; it must be a sequence of views: write set_options(order="{word}")')
         order = numbers(order, "order", "int64")
         self._run(lib.isoc_pet_set_order, address(order), order.size)
+
+    def set_prior(self, potential="relative_difference", *, strength, gamma=0.0, epsilon=0.0, edge=0.0, weights=None, anatomy=None,
+                  anatomy_sigma=0.0):
+        """Sets what "bsrem" and "svrg" take off the log-likelihood: ``strength`` times the sum over pairs of neighbours f and g, each of
+        the 26 about a voxel once, of ``w potential(f, g) x / distance``, x the voxel's side along x. It holds until the plan gets another
+        geometry.
+
+        Parameters
+        ----------
+        potential : {"relative_difference", "quadratic"}
+            (f - g)^2 / (f + g + gamma |f - g| + epsilon); or (f - g)^2 / 2, which grows as \|f - g\| beyond `edge`, if there is one.
+        strength : float or None
+            0 or more; None takes the prior away. Relative differences of an image in other units want strength / unit, quadratic ones strength / unit^2.
+        gamma, epsilon : float
+            Of relative differences: how early edges are kept, 0 means 2; what makes the potential smooth about 0, in the image's unit.
+        edge : float
+            Of quadratic ones: differences beyond it are edges, in the image's unit; 0 keeps none.
+        weights : array, optional
+            float32 (nz, ny, nx), 0 or more: w has those of both voxels as factors.
+        anatomy : array, optional
+            float32 (nz, ny, nx) on the lattice, as of a CT or MR image: w has exp(-((A_f - A_g) / anatomy_sigma)^2 / 2) as a factor.
+        anatomy_sigma : float
+            In the unit of `anatomy`; above 0 with it, 0 without.
+
+        Raises
+        ------
+        OutOfRangeError
+        """
+        if strength is None:
+            if weights is not None or anatomy is not None:
+                raise wrong(ValueError, "strength=None takes the prior away, and has no weights or anatomy")
+            self._run(lib.isoc_pet_set_prior, None, None, None)
+            return
+        prior = struct(
+            _abi.isoc_pet_prior, potential=choice(_abi.PetPotential, potential, "potential"), strength=strength, gamma=gamma,
+            epsilon=epsilon, edge=edge, anatomy_sigma=anatomy_sigma)
+        self._run(lib.isoc_pet_set_prior, ctypes.byref(prior), self._in(weights, "weights"), self._in(anatomy, "anatomy"))
+
+    def prior_gradient(self, image, gradient=None):
+        """(gradient, value) of the prior of an image, float32 (nz, ny, nx) and not negative: what is taken off the log-likelihood, and its
+        gradient, float32 (nz, ny, nx)."""
+        value = ctypes.c_double()
+        gradient = self._apply(lib.isoc_pet_prior_gradient, ("image", image), ("gradient", gradient), lambda: self.image_shape,
+                               after=(ctypes.byref(value),))
+        return gradient, value.value
+
+    def set_regions(self, regions):
+        """Sets the regions whose means `set_options` (``stop_region_change``) is about: uint8, uint16 or uint32 (nz, ny, nx) of labels from
+        1 to 65535, 0 for none; None takes them away. They hold until the plan gets another geometry."""
+        self._run(lib.isoc_pet_set_regions, self._in(regions, "regions"))
 
     def set_stream(self, stream):
         """Sets the CUDA stream whose order calls on GPU arrays follow; see `CT.set_stream`."""

@@ -66,6 +66,7 @@ class Abi(unittest.TestCase):
                 (_abi.isoc_ct_options, isocenter.CT.set_options), (_abi.isoc_mri_geometry, isocenter.MRI.set_geometry),
                 (_abi.isoc_mri_options, isocenter.MRI.set_options), (_abi.isoc_coil_options, isocenter.coil_maps), (_abi.isoc_pet_geometry, isocenter.PET.set_geometry),
                 (_abi.isoc_pet_response, isocenter.PET.set_response), (_abi.isoc_pet_options, isocenter.PET.set_options),
+                (_abi.isoc_pet_prior, isocenter.PET.set_prior),
                 (_abi.isoc_pet_body, isocenter.Body), (_abi.isoc_pet_scan, isocenter.Scan)):
             fields = {name for name, _ in struct._fields_} - counted - {"struct_size", "reserved"}
             keywords = set(inspect.signature(function).parameters)

@@ -166,6 +166,17 @@ class Gpu(unittest.TestCase):
         self.assertEqual((histo.device.type, tuple(histo.shape)), ("cuda", expected.shape))
         np.testing.assert_allclose(histo.cpu().numpy(), expected, atol=1e-4)
         np.testing.assert_allclose(pets[1].reconstruct(histo).cpu().numpy(), pets[0].reconstruct(expected), atol=2e-3)
+        for pet in pets:
+            pet.set_options(algorithm="svrg", iterations=5, stop_change=1e-9)
+        pets[0].set_prior(strength=0.1, weights=1 + truth, anatomy=truth, anatomy_sigma=0.5)
+        pets[1].set_prior(strength=0.1, weights=torch.from_numpy(1 + truth).cuda(), anatomy=torch.from_numpy(truth).cuda(), anatomy_sigma=0.5)
+        np.testing.assert_allclose(pets[1].reconstruct(histo).cpu().numpy(), pets[0].reconstruct(expected), atol=2e-3)
+        (gradient, value), (there, on_gpu) = pets[0].prior_gradient(truth), pets[1].prior_gradient(torch.from_numpy(truth).cuda())
+        np.testing.assert_allclose(there.cpu().numpy(), gradient, atol=1e-5)
+        self.assertAlmostEqual(on_gpu / value, 1, places=5)
+        for pet in pets:
+            pet.set_prior(strength=None)
+            pet.set_options()
         positions, normals = isocenter.block_crystals(blocks=36, across=8, along=16, diameter=780.0, pitch_across=8.0)
         for pet in pets:
             pet.set_scanner(positions, normals, crystal_width=8.0, crystal_height=8.0)

@@ -46,6 +46,7 @@ TAKEN = [
     ("isoc_pet_geometry", isocenter.PET.set_geometry, ("views",)),
     ("isoc_pet_response", isocenter.PET.set_response, ()),
     ("isoc_pet_options", isocenter.PET.set_options, ()),
+    ("isoc_pet_prior", isocenter.PET.set_prior, ("weights", "anatomy")),
     ("isoc_pet_body", isocenter.Body, ()),
     ("isoc_pet_scan", isocenter.Scan, ()),
     ("isoc_pet_blocks", isocenter.block_crystals, ()),
@@ -85,6 +86,7 @@ class Names(unittest.TestCase):
         ct = isocenter.CT(angles=[0.0, 1.0], bins=8)
         mri = isocenter.MRI(trajectory=np.zeros((4, 2)), unit="cycles_per_voxel", nx=4, ny=4)
         pet = isocenter.PET()
+        lattice = isocenter.PET(nx=4, ny=4, nz=4, voxel_x=4, max_tilt=0.1, azimuths=2)
         scan = isocenter.CT.shepp_logan
         turn = isocenter.CT(angles=np.linspace(0, np.pi, 65), bins=64)
         seen = turn.phantom_projections([[1.0, 3.0, -5.0, 14.0, 9.0, 0.4], [0.5, -9.0, 7.0, 4.0, 6.0, 0.2]])
@@ -99,12 +101,12 @@ class Names(unittest.TestCase):
                         "isoc_ct_stripes": ct.set_stripes, "isoc_ct_half_acquisition": isocenter.CT().set_half_acquisition,
                         "isoc_mri_options": mri.set_options,
                         "isoc_pet_options": pet.set_options,
+                        "isoc_pet_prior": lambda **word: lattice.set_prior(strength=1.0, **word),
                         "isoc_ct_geometry": lambda **word: ct.set_geometry(**{"angles": [0.0, 1.0], "bins": 8, **word}),
                         "isoc_mri_geometry": lambda **word: mri.set_geometry(**{
                             "trajectory": np.zeros((4, 2)), "unit": "cycles_per_voxel", "nx": 4, "ny": 4, **word}),
                         "isoc_pet_response": lambda **word: pet.set_response(tof_fwhm=300, radial_fwhm=9, axial_fwhm=9, **word),
                         "isoc_pet_body": lambda shape: isocenter.pet._bodies([isocenter.Body(shape, half_x=9)])}
-        lattice = isocenter.PET(nx=4, ny=4, nz=4, voxel_x=4, max_tilt=0.1, azimuths=2)
         self.arguments = {"isoc_ct_shepp_logan_kind": lambda word: scan(3, word),
                           "isoc_mri_shepp_logan_kind": lambda word: isocenter.MRI.shepp_logan(3, 0, word),
                           "isoc_mri_density": lambda word: mri.compute_weights(word, 4),

@@ -105,6 +105,75 @@ class Pet(unittest.TestCase):
                           (99, lattice * 0, [[1, 0, 0]], [[1.0]]), (0, lattice * 0, [[1, 0, 0]], [[1.0, 2.0]])):
             self.assertRaises((ValueError, TypeError), pet.set_tables, *arguments)
 
+    def test_priors(self):
+        pet = plan()
+        truth = pet.phantom_image([WATER, SPHERE])
+        rng = np.random.default_rng(5)
+        image = (truth + 0.1 + rng.random(truth.shape)).astype(np.float32)
+        self.assertRaises(isocenter.NotConfiguredError, pet.prior_gradient, image)
+        weights, anatomy = rng.random(truth.shape, np.float32), 7 * truth
+        for potential, words in (("relative_difference", dict(gamma=1.5, epsilon=0.1)), ("quadratic", dict(edge=0.4))):
+            pet.set_prior(potential, strength=0.3, weights=weights, anatomy=anatomy, anatomy_sigma=2.0, **words)
+            gradient, value = pet.prior_gradient(image)
+            wanted = 0.0
+            for axis_steps in np.ndindex(3, 3, 3):
+                step = np.array(axis_steps) - 1
+                if tuple(step) <= (0, 0, 0):
+                    continue  # each pair once
+                here = tuple(slice(max(0, -k), n - max(0, k)) for k, n in zip(step, image.shape))
+                there = tuple(slice(max(0, k), n - max(0, -k)) for k, n in zip(step, image.shape))
+                f, g = image[here].astype(float), image[there].astype(float)
+                difference = abs(f - g)
+                pairs = (difference ** 2 / (f + g + 1.5 * difference + 0.1) if potential == "relative_difference"
+                         else 0.16 * (np.sqrt(1 + (difference / 0.4) ** 2) - 1))
+                alike = np.exp(-((anatomy[here] - anatomy[there]) / 2.0) ** 2 / 2) * weights[here] * weights[there]
+                wanted += 0.3 * (pairs * alike).sum() / np.linalg.norm(step)
+            self.assertAlmostEqual(value / wanted, 1, delta=1e-5)
+            # The slope along the gradient, by steps of 0.01 at most.
+            far = np.float32(1e-2 / abs(gradient).max())
+            ahead, behind = (pet.prior_gradient(image + by * gradient)[1] for by in (far, -far))
+            self.assertAlmostEqual((ahead - behind) / (2 * far * (gradient ** 2).sum(dtype=float)), 1, delta=1e-3)
+            out = np.zeros_like(image)
+            self.assertIs(pet.prior_gradient(image, out)[0], out)
+            np.testing.assert_array_equal(out, gradient)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "strength is -1", pet.set_prior, strength=-1.0)
+        self.assertRaisesRegex(TypeError, "strength", pet.set_prior)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "anatomy_sigma", pet.set_prior, strength=1.0, anatomy=anatomy)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "edge", pet.set_prior, strength=1.0, edge=1.0)
+
+        measured = rng.poisson(pet.forward(truth) * 20 + 1).astype(np.uint32)
+        factors, additive = np.full(measured.shape, 20, np.float32), np.ones(measured.shape, np.float32)
+        pet.set_prior(strength=20.0)
+        pet.set_options(algorithm="mlem")
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "knows no prior", pet.reconstruct, measured, factors, additive)
+        images = {}
+        for algorithm, iterations in (("svrg", 30), ("bsrem", 100)):
+            pet.set_options(algorithm=algorithm, iterations=iterations)
+            images[algorithm] = pet.reconstruct(measured, factors, additive)
+            passes = pet.history()
+            self.assertEqual((passes[0].penalty, passes[0].change, len(passes)), (0.0, 0.0, iterations))
+            self.assertGreater(passes[-1].log_likelihood - passes[-1].penalty, passes[1].log_likelihood - passes[1].penalty)
+        svrg = images["svrg"]
+        self.assertLess(np.linalg.norm(images["bsrem"] - svrg), 0.02 * np.linalg.norm(svrg))
+        inside = truth == 1
+        pet.set_prior(strength=None)
+        pet.set_options(algorithm="svrg", iterations=30)
+        self.assertLess(svrg[inside].std(), 0.8 * pet.reconstruct(measured, factors, additive)[inside].std())
+        self.assertRaisesRegex(ValueError, "takes the prior away", pet.set_prior, strength=None, weights=weights)
+
+        pet.set_prior(strength=20.0)
+        pet.set_options(algorithm="svrg", iterations=50, stop_change=2e-3, stop_region_change=1e-3)
+        self.assertRaisesRegex(isocenter.NotConfiguredError, "set_regions", pet.reconstruct, measured, factors, additive)
+        pet.set_regions((truth > 1).astype(np.uint8) + 2 * inside.astype(np.uint8))
+        stopped = pet.reconstruct(measured, factors, additive)
+        passes = pet.history()
+        self.assertLess(len(passes), 50)
+        self.assertLessEqual(passes[-1].change, 2e-3)
+        self.assertLessEqual(passes[-1].region_change, 1e-3)
+        self.assertLess(np.linalg.norm(stopped - svrg), 0.01 * np.linalg.norm(svrg))
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "no label", pet.set_regions, np.zeros(truth.shape, np.uint8))
+        pet.set_regions(None)
+
     def test_reconstruction(self):
         pet = plan()
         truth = pet.phantom_image([WATER, SPHERE])

@@ -58,7 +58,7 @@ impl isoc_pet_geometry {
 }
 
 /// Sets lattice and views: a grid of azimuths x tilts, or a list, f32 or f64 (views, 2) of azimuth and tilt, none of which may
-/// repeat another's direction. Forgets tables and order, and keeps the response; calls that
+/// repeat another's direction. Forgets tables, order, prior and regions, and keeps the response; calls that
 /// need one which does not fit the new lattice are ISOC_STATUS_OUT_OF_RANGE until one is set that does.
 ///
 /// # Safety

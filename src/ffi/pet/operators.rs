@@ -14,6 +14,12 @@ use crate::pet::{Histos, Iteration, Pet};
 pub struct isoc_pet_iteration {
     /// Sum of `d ln e - e`, each view with the image as it was when the view's turn came.
     pub log_likelihood: f64,
+    /// What the prior takes off, `beta R`, for the image that the pass began with; 0 without a prior.
+    pub penalty: f64,
+    /// `|after - before| / |after|` of the image; 0 unless isoc_pet_options.stop_change or stop_region_change is set.
+    pub change: f64,
+    /// The largest change of a region's mean, over the mean of all regions; 0 as `change`, or without regions.
+    pub region_change: f64,
     /// Voxels with counts where none are expected: they changed nothing.
     pub skipped_voxels: u64,
 }
@@ -176,7 +182,13 @@ pub unsafe extern "C" fn isoc_pet_history(
     count: *mut i64,
 ) -> Status {
     with_plan(pet, |pet| {
-        let told = |i: &Iteration| isoc_pet_iteration { log_likelihood: i.log_likelihood, skipped_voxels: i.skipped };
+        let told = |i: &Iteration| isoc_pet_iteration {
+            log_likelihood: i.log_likelihood,
+            penalty: i.penalty,
+            change: i.change,
+            region_change: i.region_change,
+            skipped_voxels: i.skipped,
+        };
         let list = OutList { names: ["iterations", "capacity"], out: iterations, capacity, count };
         // SAFETY: by this function's contract.
         unsafe { list.fill(pet.history().iter().map(told)) }

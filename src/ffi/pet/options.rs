@@ -31,6 +31,12 @@ pub enum isoc_pet_algorithm {
     Osem = 1,
     /// The same with all views at once: the likelihood never falls.
     Mlem = 2,
+    /// Subsets again, up the gradient of the log-likelihood less a prior (isoc_pet_set_prior): `f = max(f + lambda (f + floor) / (S + 2 f h) (subsets x H'[A (d / e - 1)] - beta R'), 0)`,
+    /// sums over a subset, S of all views, h the sum of the prior's second derivatives by the voxel itself. Steps get smaller with the passes, so that it converges.
+    Bsrem = 3,
+    /// The same, with gradients of subsets corrected by what they were for an earlier image: it converges with steps of the same size, to the same image, in few
+    /// passes. After a first pass as of BSREM (without warm start), every third one finds the gradient of all views, which is one step alone. Stored: `subsets` images, if they fit, or one, and gradients are found twice.
+    Svrg = 4,
 }
 
 /// The order of views in a pass.
@@ -59,7 +65,7 @@ pub struct isoc_pet_options {
     pub projector: u32,
     /// Non-zero: isoc_pet_reconstruct begins with the image that it is given, instead of a uniform one.
     pub warm_start: u32,
-    /// OSEM: subsets of views; 0 means 8, or one a view where there are fewer.
+    /// OSEM, BSREM, SVRG: subsets of views; 0 means 8 of OSEM, or one a view where there are fewer, and of the others one for five views, at most 24.
     pub subsets: u32,
     /// Passes over all views; 0 means 10.
     pub iterations: i64,
@@ -67,13 +73,18 @@ pub struct isoc_pet_options {
     pub first_iteration: i64,
     /// Of ISOC_PET_ORDER_RANDOM: the same orders for the same seed.
     pub seed: u64,
-    /// RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; above 0 and at most 1, which keeps images
-    /// positive; 0 means 1.
+    /// RAMLA: in pass k, `lambda = relaxation / (1 + relaxation_decay k) / largest A`; BSREM, SVRG: without `/ largest A`. Above 0 and at most 1, which keeps images
+    /// of RAMLA positive; 0 means 1.
     pub relaxation: f64,
-    /// How fast lambda falls from pass to pass, in the formula of relaxation; 0 or more.
+    /// How fast lambda falls from pass to pass, in the formula of relaxation; 0 or more. 0 means 0.1 of BSREM.
     pub relaxation_decay: f64,
     /// Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
     pub tolerance: f64,
+    /// Above 0: passes end, before `iterations` of them, when one has changed the image by no more, `|after - before| / |after|`. Of SVRG passes that go by subsets count. Where
+    /// stop_region_change is set, too, both must hold.
+    pub stop_change: f64,
+    /// Above 0: the same with the means of the regions of isoc_pet_set_regions, the largest change over the mean of all regions.
+    pub stop_region_change: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -90,7 +101,9 @@ impl isoc_pet_options {
             0 => Algorithm::Ramla,
             1 => Algorithm::Osem,
             2 => Algorithm::Mlem,
-            v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 2 (isoc_pet_algorithm)"),
+            3 => Algorithm::Bsrem,
+            4 => Algorithm::Svrg,
+            v => fail!(UnknownValue, "options.algorithm is {v}; it must be 0 to 4 (isoc_pet_algorithm)"),
         };
         let order = match self.order {
             0 => Order::Geometric,
@@ -118,6 +131,8 @@ impl isoc_pet_options {
             subsets: count(self.subsets.into(), "options.subsets", 0, MAX_VIEWS)?,
             relaxation: if self.relaxation == 0.0 { default.relaxation } else { self.relaxation },
             decay: self.relaxation_decay,
+            change: self.stop_change,
+            region_change: self.stop_region_change,
             warm_start: self.warm_start != 0,
         })
     }

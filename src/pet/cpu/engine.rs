@@ -2,13 +2,15 @@
 
 use super::columns::{Columns, Layout as Place};
 use super::compare::{compare, load};
+use super::prior;
 use super::projector::{Floors, Projector, Room};
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
-use crate::pet::engine::{Engine, Facts, Method, Ratio, Scan, Sign, Tally};
+use crate::pet::engine::{Ascent, Engine, Facts, Method, Ratio, Scan, Sign, Tally};
 use crate::pet::histos::Histos;
+use crate::pet::prior::Placed;
 use crate::pet::values::{look, replace};
 use rayon::prelude::*;
 use std::sync::Arc;
@@ -178,8 +180,9 @@ impl Engine for CpuEngine {
         self.kept() + (volumes as u64 + 1) * self.volume()
     }
 
-    fn spare(&self, context: &Context) -> Result<usize> {
-        let held = self.kept() + 8 * self.volume();
+    fn spare(&self, context: &Context, _: &Data<'_>, volumes: usize) -> Result<usize> {
+        // One more for the scratch room, and one that is read meanwhile.
+        let held = self.kept() + (volumes as u64 + 2) * self.volume();
         Ok((context.memory_cap(self.kept()).saturating_sub(held) / self.volume()) as usize)
     }
 
@@ -301,6 +304,42 @@ impl Engine for CpuEngine {
 
     fn mask(&mut self, image: &mut Columns, where_zero: &Columns) -> Result<()> {
         merge(image, where_zero, |f, s| if s > 0.0 { f } else { 0.0 });
+        Ok(())
+    }
+
+    fn add(&mut self, to: &mut Columns, from: &Columns) -> Result<()> {
+        merge(to, from, |a, b| a + b);
+        Ok(())
+    }
+
+    fn slopes(&mut self, prior: &Placed<Columns>, image: &Columns, of: [&mut Columns; 2]) -> Result<()> {
+        prior::slopes(self.level, &self.scan.lattice, prior, image, of)
+    }
+
+    fn penalty(&mut self, prior: &Placed<Columns>, image: &Columns) -> Result<f64> {
+        prior::value(self.level, &self.scan.lattice, prior, image)
+    }
+
+    fn ascend(&mut self, image: &mut Columns, ascent: &Ascent<Columns>) -> Result<()> {
+        let Ascent { gradient, times, anchor, prior, sensitivity, step, floor } = *ascent;
+        image.data_mut().par_chunks_mut(GRAIN).enumerate().for_each(|(k, image)| {
+            let of = |v: &Columns, i: usize| v.data()[k * GRAIN + i];
+            let n = image.len();
+            let (gradient, sensitivity) = (&gradient.data()[k * GRAIN..][..n], &sensitivity.data()[k * GRAIN..][..n]);
+            for (i, ((f, g), seen)) in image.iter_mut().zip(gradient).zip(sensitivity).enumerate() {
+                let (mut g, mut curvature) = (*g, *seen);
+                if let Some([stored, total]) = anchor {
+                    g = times * (g - of(stored, i)) + of(total, i);
+                } else {
+                    g *= times;
+                }
+                if let Some([slope, bend]) = prior {
+                    g -= of(slope, i);
+                    curvature += 2.0 * *f * of(bend, i);
+                }
+                *f = if *seen > 0.0 { (*f + step * (*f + floor) * g / curvature).max(0.0) } else { 0.0 };
+            }
+        });
         Ok(())
     }
 }

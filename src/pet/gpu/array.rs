@@ -44,6 +44,26 @@ struct Volumes {
 }
 crate::gpu::mirrored!(Volumes, 48);
 
+/// Mirrors `Ascent`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Ascent {
+    pub(super) image: u64,
+    pub(super) gradient: u64,
+    pub(super) stored: u64,
+    pub(super) total: u64,
+    pub(super) slope: u64,
+    pub(super) curvature: u64,
+    pub(super) sensitivity: u64,
+    /// Set by the launch.
+    pub(super) count: i64,
+    pub(super) times: f32,
+    pub(super) step: f32,
+    pub(super) floor: f32,
+    pub(super) reserved: i32,
+}
+crate::gpu::mirrored!(Ascent, 80);
+
 /// Mirrors `Facts`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
@@ -121,6 +141,26 @@ impl Place {
         let arguments = Volumes { by, over, ..self.volumes(to, 1) };
         // SAFETY: as for `fill`.
         unsafe { queue.each((IMAGE, "array_scale"), self.floats(), &arguments) }
+    }
+
+    /// to = to + by.
+    ///
+    /// # Safety
+    /// As for `fill`.
+    pub(super) unsafe fn add(&self, queue: &Queue, to: u64, by: u64) -> Result<()> {
+        let arguments = Volumes { by, ..self.volumes(to, 1) };
+        // SAFETY: as for `fill`.
+        unsafe { queue.each((IMAGE, "array_add"), self.floats(), &arguments) }
+    }
+
+    /// See [`crate::pet::engine::Engine::ascend`].
+    ///
+    /// # Safety
+    /// As for `fill`.
+    pub(super) unsafe fn ascend(&self, queue: &Queue, ascent: &Ascent) -> Result<()> {
+        let arguments = Ascent { count: self.floats() as i64, ..*ascent };
+        // SAFETY: as for `fill`.
+        unsafe { queue.each((IMAGE, "array_ascend"), self.floats(), &arguments) }
     }
 
     /// to = 0 where `over` is 0.

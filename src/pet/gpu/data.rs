@@ -83,6 +83,11 @@ impl<'a> Data<'a> {
         Ok((Self { facts, histos: *histos, held: hold.then_some(held) }, replaced))
     }
 
+    /// Bytes of what is held.
+    pub(super) fn held(&self) -> u64 {
+        self.held.iter().flatten().flatten().map(|memory| memory.bytes() as u64).sum()
+    }
+
     /// Whether views need no reading.
     pub(super) fn is_held(&self) -> bool {
         self.held.is_some()

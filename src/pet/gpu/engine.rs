@@ -1,19 +1,21 @@
 //! The engine on a GPU. All that a plan keeps stays there as long as it fits.
 
-use super::array::{Check, Copies, Place, Survey, total};
+use super::array::{self, Check, Copies, Place, Survey, total};
 use super::data::Data;
 use super::finish::{Finish, What};
 use super::fourier::{self, Fourier};
 use super::gather::max_blocks;
 use super::plain::Plain;
+use super::prior::Arguments;
 use super::projection::{Draft, Projection};
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
 use crate::pet::direction::Direction;
-use crate::pet::engine::{Engine, Facts, Method, Progress, Ratio, Scan, Sign, Tally};
+use crate::pet::engine::{Ascent, Engine, Facts, Method, Progress, Ratio, Scan, Sign, Tally};
 use crate::pet::histos::Histos;
+use crate::pet::prior::Placed;
 use rayon::prelude::*;
 use std::sync::Arc;
 
@@ -169,6 +171,12 @@ impl GpuEngine {
         Ok(Recorded { order: order.to_vec(), addresses, max_quotient: data.facts.max_quotient(), graph })
     }
 
+    fn neighbours(&self, prior: &Placed<Volume>, image: &Volume) -> Arguments {
+        let at = |of: &Option<Volume>| of.as_ref().map_or(0, Volume::at);
+        let volumes = [image.at(), at(&prior.weights), at(&prior.anatomy)];
+        Arguments::new(self.place, &self.scan.lattice, &prior.prior, volumes)
+    }
+
     fn weigh(&self, view: usize, data: &Data<'_>, image: &Volume, of: Ratio, ratio: &Volume) -> Result<()> {
         let what = match of {
             Ratio::Quotient => What::Quotient,
@@ -256,10 +264,12 @@ impl Engine for GpuEngine {
         self.kept() + (volumes * self.place.bytes()) as u64
     }
 
-    fn spare(&self, context: &Context) -> Result<usize> {
+    fn spare(&self, context: &Context, data: &Data<'_>, volumes: usize) -> Result<usize> {
         let volume = self.place.bytes() as u64;
         let cap = context.gpu_memory(&self.queue.device, self.queue.pool.bytes())?;
-        Ok((cap.saturating_sub(self.kept() + 8 * volume) / volume) as usize)
+        // Some more for copies of arrays.
+        let held = self.kept() + data.held() + (volumes as u64 + 4) * volume;
+        Ok((cap.saturating_sub(held) / volume) as usize)
     }
 
     fn zeros(&mut self) -> Result<Volume> {
@@ -358,6 +368,43 @@ impl Engine for GpuEngine {
     fn mask(&mut self, image: &mut Volume, where_zero: &Volume) -> Result<()> {
         // SAFETY: as for `scale`.
         unsafe { self.place.mask(&self.queue, image.at(), where_zero.at()) }
+    }
+
+    fn add(&mut self, to: &mut Volume, from: &Volume) -> Result<()> {
+        // SAFETY: as for `scale`.
+        unsafe { self.place.add(&self.queue, to.at(), from.at()) }
+    }
+
+    fn slopes(&mut self, prior: &Placed<Volume>, image: &Volume, of: [&mut Volume; 2]) -> Result<()> {
+        // SAFETY: as for `scale`.
+        unsafe { self.neighbours(prior, image).slopes(&self.queue, of.map(|v| v.at())) }
+    }
+
+    fn penalty(&mut self, prior: &Placed<Volume>, image: &Volume) -> Result<f64> {
+        // SAFETY: as for `scale`.
+        unsafe { self.neighbours(prior, image).value(&self.queue) }
+    }
+
+    fn ascend(&mut self, image: &mut Volume, ascent: &Ascent<Volume>) -> Result<()> {
+        let Ascent { gradient, times, anchor, prior, sensitivity, step, floor } = *ascent;
+        let [stored, total] = anchor.map_or([0; 2], |both| both.map(Volume::at));
+        let [slope, curvature] = prior.map_or([0; 2], |both| both.map(Volume::at));
+        let arguments = array::Ascent {
+            image: image.at(),
+            gradient: gradient.at(),
+            stored,
+            total,
+            slope,
+            curvature,
+            sensitivity: sensitivity.at(),
+            count: 0,
+            times,
+            step,
+            floor,
+            reserved: 0,
+        };
+        // SAFETY: as for `scale`.
+        unsafe { self.place.ascend(&self.queue, &arguments) }
     }
 
     fn ramla(

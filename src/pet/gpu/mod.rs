@@ -10,9 +10,12 @@ mod fourier;
 mod gather;
 mod parts;
 mod plain;
+mod prior;
 mod projection;
 pub(super) mod scatter;
 mod steps;
 
+#[cfg(test)]
+mod prior_tests;
 #[cfg(test)]
 mod tests;

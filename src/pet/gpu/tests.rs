@@ -15,7 +15,7 @@ use std::io::Write;
 use std::sync::{Arc, Once};
 
 /// None where there is no GPU, which it says.
-fn context(options: ContextOptions) -> Option<Arc<Context>> {
+pub(super) fn context(options: ContextOptions) -> Option<Arc<Context>> {
     match Context::new(ContextOptions { compute: Compute::Gpus(vec![0]), ..options }) {
         Ok(context) => Some(Arc::new(context)),
         Err(e) if std::env::var_os("ISOC_GPU_REQUIRED").is_some() => panic!("{e}"),

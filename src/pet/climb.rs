@@ -1,0 +1,249 @@
+//! BSREM and SVRG: steps up the log-likelihood less a prior, by gradients of subsets of views.
+//!
+//! A step is `f = max(f + lambda (f + floor) / (S + 2 f h) g, 0)`, S the sensitivity of all views, h the prior's second derivatives by the voxel itself (R.
+//! Twyman et al., IEEE Trans. Radiat. Plasma Med. Sci. 7, 2023; M. J. Ehrhardt et al., arXiv:2506.04976). BSREM (A. R. De Pierro, M. E. B. Yamagishi, IEEE Trans. Med. Imag. 20(4), 2001; S. Ahn,
+//! J. A. Fessler, IEEE Trans. Med. Imag. 22(5), 2003) takes for g that of one subset times their number, and ever smaller lambda. SVRG (R. Johnson, T. Zhang, NIPS 26, 2013) corrects it by
+//! what the subset's gradient was for an earlier image, the anchor, for which the gradient of all views is known.
+
+use super::engine::{Ascent, Engine, Progress, Ratio, Tally};
+use super::prior::Placed;
+use super::solve::{Algorithm, Solve};
+use crate::context::Context;
+use crate::error::Result;
+
+/// Passes by subsets before an anchor is set again.
+const BETWEEN_ANCHORS: usize = 2;
+/// The floor of steps, of the uniform image that explains the counts.
+pub(super) const FLOOR: f32 = 1e-4;
+
+/// Subsets where the caller leaves them open: of about five views each.
+pub(super) fn default_subsets(views: usize) -> usize {
+    const MAX: usize = 24;
+    (views / 5).clamp(1, MAX)
+}
+
+/// What is known of an earlier image.
+struct Anchor<V> {
+    /// Gradient of all views.
+    total: V,
+    of: Known<V>,
+    /// Passes since.
+    age: usize,
+}
+
+enum Known<V> {
+    /// Each subset's gradient.
+    Gradients(Vec<V>),
+    /// The image itself, where memory is short: gradients are computed again, into the second.
+    Image(V, V),
+}
+
+/// What a pass works on: the image, and room for ratios.
+pub(super) type Volumes<'a, V> = (&'a mut V, &'a mut V);
+
+/// What a pass asks of the reconstruction that it is part of.
+pub(super) struct Course<'a, 'd, E: Engine> {
+    pub(super) data: &'a E::Data<'d>,
+    pub(super) solve: &'a Solve,
+    pub(super) progress: Progress<'a>,
+}
+
+/// The state between passes.
+pub(super) struct Climb<E: Engine> {
+    subsets: Vec<Vec<usize>>,
+    sensitivity: E::Volume,
+    prior: Option<Placed<E::Volume>>,
+    /// Of a subset.
+    gradient: E::Volume,
+    /// Slope and curvature of the prior.
+    slopes: Option<[E::Volume; 2]>,
+    floor: f32,
+    /// Of SVRG.
+    anchor: Option<Anchor<E::Volume>>,
+    /// Whether there is room for all subsets' gradients.
+    keeps: bool,
+    /// What the present pass saw, if it was taken from the engine.
+    tally: Tally,
+}
+
+/// Volumes that must be there at a time, besides those that the caller gave for the prior.
+pub(super) fn volumes(prior: bool, reduces_variance: bool) -> usize {
+    // Image, ratio, sensitivity, gradient; weights of seen voxels, slope and curvature; an anchor's total and image, and its gradient.
+    4 + if prior { 3 } else { 0 } + if reduces_variance { 3 } else { 0 }
+}
+
+impl<E: Engine> Climb<E> {
+    pub(super) fn new(
+        e: &mut E,
+        solve: &Solve,
+        (sensitivity, prior): (E::Volume, Option<Placed<E::Volume>>),
+        floor: f32,
+        (context, data): (&Context, &E::Data<'_>),
+    ) -> Result<Self> {
+        let of = |s: usize| solve.order.iter().copied().skip(s).step_by(solve.subsets).collect();
+        let slopes = match &prior {
+            Some(_) => Some([e.zeros()?, e.zeros()?]),
+            None => None,
+        };
+        Ok(Self {
+            subsets: (0..solve.subsets).map(of).collect(),
+            gradient: e.zeros()?,
+            keeps: e.spare(context, data, solve.volumes())? >= solve.subsets,
+            sensitivity,
+            slopes,
+            prior,
+            floor,
+            anchor: None,
+            tally: Tally::default(),
+        })
+    }
+
+    /// The prior's value at an image.
+    pub(super) fn penalty(&self, e: &mut E, image: &E::Volume) -> Result<f64> {
+        self.prior.as_ref().map_or(Ok(0.0), |prior| e.penalty(prior, image))
+    }
+
+    /// Whether the last pass went by subsets; otherwise it was one step.
+    pub(super) fn went_by_subsets(&self) -> bool {
+        self.anchor.as_ref().is_none_or(|anchor| anchor.age > 0)
+    }
+
+    /// What the last pass saw.
+    pub(super) fn tally(&mut self, e: &mut E) -> Result<Tally> {
+        Ok(std::mem::take(&mut self.tally) + e.tally()?)
+    }
+
+    /// One pass over all views.
+    pub(super) fn pass(&mut self, e: &mut E, at: Volumes<E::Volume>, pass: usize, course: Course<E>) -> Result<()> {
+        let solve = course.solve;
+        let step = (solve.relaxation / (1.0 + solve.decay * pass as f64)) as f32;
+        // From a uniform image the first pass goes far, and gradients of it would be worth little.
+        let goes_far = pass == 0 && !solve.warm;
+        let is_due = self.anchor.as_ref().is_none_or(|anchor| anchor.age == BETWEEN_ANCHORS);
+        if solve.algorithm == Algorithm::Svrg && !goes_far && is_due {
+            self.set_anchor(e, at, step, course)
+        } else {
+            self.go_by_subsets(e, at, (pass, step), course)
+        }
+    }
+
+    fn go_by_subsets(
+        &mut self,
+        e: &mut E,
+        (image, ratio): Volumes<E::Volume>,
+        (pass, step): (usize, f32),
+        course: Course<E>,
+    ) -> Result<()> {
+        let Course { data, solve, progress } = course;
+        let times = self.subsets.len() as f32;
+        for s in solve.shuffled((0..self.subsets.len()).collect(), pass) {
+            let views = &self.subsets[s];
+            e.fill(&mut self.gradient, 0.0)?;
+            add_gradient(e, views, (image, ratio, &mut self.gradient), data, &mut *progress)?;
+            progress(views.len() as f64 / solve.order.len() as f64)?;
+            if let Some(Anchor { of: Known::Image(earlier, again), .. }) = &mut self.anchor {
+                self.tally = self.tally + e.tally()?;
+                e.fill(again, 0.0)?;
+                add_gradient(e, views, (earlier, ratio, again), data, &mut *progress)?;
+                // Of the earlier image, and told then.
+                e.tally()?;
+            }
+            self.slope(e, image)?;
+            let anchor = self.anchor.as_ref().map(|Anchor { total, of, .. }| match of {
+                Known::Gradients(all) => [&all[s], total],
+                Known::Image(_, again) => [again, total],
+            });
+            e.ascend(
+                image,
+                &Ascent {
+                    gradient: &self.gradient,
+                    times,
+                    anchor,
+                    prior: self.slopes.as_ref().map(|[slope, curvature]| [slope, curvature]),
+                    sensitivity: &self.sensitivity,
+                    step,
+                    floor: self.floor,
+                },
+            )?;
+        }
+        if let Some(anchor) = &mut self.anchor {
+            anchor.age += 1;
+        }
+        Ok(())
+    }
+
+    /// Finds the gradient of all views, and takes a step along it.
+    fn set_anchor(&mut self, e: &mut E, at: Volumes<E::Volume>, step: f32, course: Course<E>) -> Result<()> {
+        let ((image, ratio), Course { data, solve, progress }) = (at, course);
+        let mut anchor = match self.anchor.take() {
+            Some(anchor) => anchor,
+            None => Anchor { total: e.zeros()?, of: self.room(e)?, age: 0 },
+        };
+        e.fill(&mut anchor.total, 0.0)?;
+        for (s, views) in self.subsets.iter().enumerate() {
+            match &mut anchor.of {
+                Known::Gradients(all) => {
+                    e.fill(&mut all[s], 0.0)?;
+                    add_gradient(e, views, (image, ratio, &mut all[s]), data, &mut *progress)?;
+                    e.add(&mut anchor.total, &all[s])?;
+                }
+                Known::Image(..) => add_gradient(e, views, (image, ratio, &mut anchor.total), data, &mut *progress)?,
+            }
+            progress(views.len() as f64 / solve.order.len() as f64)?;
+        }
+        if let Known::Image(earlier, _) = &mut anchor.of {
+            e.fill(earlier, 0.0)?;
+            e.add(earlier, image)?;
+        }
+        self.slope(e, image)?;
+        e.ascend(
+            image,
+            &Ascent {
+                gradient: &anchor.total,
+                times: 1.0,
+                anchor: None,
+                prior: self.slopes.as_ref().map(|[slope, curvature]| [slope, curvature]),
+                sensitivity: &self.sensitivity,
+                step,
+                floor: self.floor,
+            },
+        )?;
+        self.anchor = Some(Anchor { age: 0, ..anchor });
+        Ok(())
+    }
+
+    fn room(&self, e: &mut E) -> Result<Known<E::Volume>> {
+        if !self.keeps {
+            return Ok(Known::Image(e.zeros()?, e.zeros()?));
+        }
+        Ok(Known::Gradients(self.subsets.iter().map(|_| e.zeros()).collect::<Result<_>>()?))
+    }
+
+    /// Of the prior at an image.
+    fn slope(&mut self, e: &mut E, image: &E::Volume) -> Result<()> {
+        match (&self.prior, &mut self.slopes) {
+            (Some(prior), Some([slope, curvature])) => e.slopes(prior, image, [slope, curvature]),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// sum = sum + gradient of the log-likelihood of some views; `ratio` is room.
+fn add_gradient<E: Engine>(
+    e: &mut E,
+    views: &[usize],
+    (image, ratio, sum): (&E::Volume, &mut E::Volume, &mut E::Volume),
+    data: &E::Data<'_>,
+    progress: Progress,
+) -> Result<()> {
+    for view in views {
+        e.compare(*view, data, image, Ratio::Discrepancy, ratio)?;
+        e.add_adjoint(*view, ratio, sum)?;
+        progress(0.0)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+#[path = "climb_tests.rs"]
+pub(in crate::pet) mod tests;
