@@ -40,7 +40,7 @@ def passes(place, asked):
     at = np.arange(6) * np.pi / 3
     around = 0.45 * reach
     radii, extra = [5.0, 6.5, 8.5, 11.0, 14.0, 18.5], [3.0, 3.0, 3.0, 3.0, -0.9, -0.9]
-    bodies = [isocenter.Body("cylinder", half_x=0.8 * reach, half_y=0.65 * reach, half_z=2.0 * asked.slices, activity=1.0, attenuation=0.0096)]
+    bodies = [isocenter.Body("cylinder", half_x=0.7 * reach, half_z=2.0 * asked.slices, activity=1.0, attenuation=0.0096)]
     bodies += [isocenter.Body("ellipsoid", around * np.cos(a), around * np.sin(a), 0.0, half_x=r, activity=e) for a, r, e in zip(at, radii, extra)]
     scan = isocenter.Scan(bodies, randoms=0.25, scatter=0.25, seed=1, **response)
     measured = np.zeros(own.histo_images_shape, np.uint32)
@@ -49,7 +49,7 @@ def passes(place, asked):
     factors, additive = own.expect(scan, tally)
     histos = [place.put(a) for a in (measured.astype(np.float32), factors, additive)]
     x, y, z = (4.0 * (np.indices(own.image_shape)[k] - (own.image_shape[k] - 1) / 2) for k in (2, 1, 0))
-    whole = (x / (0.8 * reach)) ** 2 + (y / (0.65 * reach)) ** 2 < 0.95
+    whole = np.hypot(x, y) < 0.68 * reach
     background = np.hypot(x, y) < 0.25 * reach
     regions = [(x - around * np.cos(a)) ** 2 + (y - around * np.sin(a)) ** 2 + z ** 2 < r * r for a, r in zip(at, radii)] + [background]
     out = place.zeros(own.image_shape, "float32")

@@ -85,25 +85,27 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_add(const __grid_con
 struct Ascent {
     float *image;
     const float *gradient;
-    // Both or none: the subset's gradient and that of all views, of another image.
-    const float *stored, *total;
+    // All or none: the subset's gradient and that of all views, of an earlier image, and that.
+    const float *stored, *total, *earlier;
     // Both or none: of the prior.
     const float *slope, *curvature;
     const float *sensitivity;
     long long count;
     float times, step, floor;
-    int reserved;
+    // Voxels that are more or less than the earlier ones by this factor do without what was stored.
+    float near;
 };
-static_assert(sizeof(Ascent) == 80);
+static_assert(sizeof(Ascent) == 88);
 
 // image = max(image + step (image + floor) g / (S + 2 image h), 0), g = times (gradient - stored) + total - slope, where some view sees the voxel.
 extern "C" __global__ void __launch_bounds__(THREADS) array_ascend(const __grid_constant__ Ascent p) {
     for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < p.count; i += gridDim.x * (long long)THREADS) {
         const float seen = p.sensitivity[i], old = p.image[i];
-        float gradient = p.gradient[i], curvature = seen;
-        if (p.stored) gradient -= p.stored[i];
-        gradient *= p.times;
-        if (p.total) gradient += p.total[i];
+        float gradient = p.times * p.gradient[i], curvature = seen;
+        if (p.stored) {
+            const float now = old + p.floor, then = p.earlier[i] + p.floor;
+            if (now <= p.near * then && then <= p.near * now) gradient += p.total[i] - p.times * p.stored[i];
+        }
         if (p.slope) {
             gradient -= p.slope[i];
             curvature += 2 * old * p.curvature[i];

@@ -3,7 +3,7 @@
 //! A step is `f = max(f + lambda (f + floor) / (S + 2 f h) g, 0)`, S the sensitivity of all views, h the prior's second derivatives by the voxel itself (R.
 //! Twyman et al., IEEE Trans. Radiat. Plasma Med. Sci. 7, 2023; M. J. Ehrhardt et al., arXiv:2506.04976). BSREM (A. R. De Pierro, M. E. B. Yamagishi, IEEE Trans. Med. Imag. 20(4), 2001; S. Ahn,
 //! J. A. Fessler, IEEE Trans. Med. Imag. 22(5), 2003) takes for g that of one subset times their number, and ever smaller lambda. SVRG (R. Johnson, T. Zhang, NIPS 26, 2013) corrects it by
-//! what the subset's gradient was for an earlier image, the anchor, for which the gradient of all views is known.
+//! what the subset's gradient was for an earlier image, the anchor, for which the gradient of all views is known. The first pass from a uniform image is OSEM's.
 
 use super::engine::{Ascent, Engine, Progress, Ratio, Tally};
 use super::prior::Placed;
@@ -24,18 +24,19 @@ pub(super) fn default_subsets(views: usize) -> usize {
 
 /// What is known of an earlier image.
 struct Anchor<V> {
+    image: V,
     /// Gradient of all views.
     total: V,
-    of: Known<V>,
+    subsets: Gradients<V>,
     /// Passes since.
     age: usize,
 }
 
-enum Known<V> {
-    /// Each subset's gradient.
-    Gradients(Vec<V>),
-    /// The image itself, where memory is short: gradients are computed again, into the second.
-    Image(V, V),
+/// Of the anchor's subsets.
+enum Gradients<V> {
+    All(Vec<V>),
+    /// Where memory is short: computed again when they are needed, in this room.
+    Again(V),
 }
 
 /// What a pass works on: the image, and room for ratios.
@@ -58,6 +59,8 @@ pub(super) struct Climb<E: Engine> {
     /// Slope and curvature of the prior.
     slopes: Option<[E::Volume; 2]>,
     floor: f32,
+    /// Whether the last pass was the first from a uniform image.
+    begun: bool,
     /// Of SVRG.
     anchor: Option<Anchor<E::Volume>>,
     /// Whether there is room for all subsets' gradients.
@@ -93,6 +96,7 @@ impl<E: Engine> Climb<E> {
             slopes,
             prior,
             floor,
+            begun: false,
             anchor: None,
             tally: Tally::default(),
         })
@@ -103,9 +107,9 @@ impl<E: Engine> Climb<E> {
         self.prior.as_ref().map_or(Ok(0.0), |prior| e.penalty(prior, image))
     }
 
-    /// Whether the last pass went by subsets; otherwise it was one step.
+    /// Whether the last pass went by subsets, all the way to what is asked for; otherwise it began, or was one step.
     pub(super) fn went_by_subsets(&self) -> bool {
-        self.anchor.as_ref().is_none_or(|anchor| anchor.age > 0)
+        !self.begun && self.anchor.as_ref().is_none_or(|anchor| anchor.age > 0)
     }
 
     /// What the last pass saw.
@@ -117,14 +121,33 @@ impl<E: Engine> Climb<E> {
     pub(super) fn pass(&mut self, e: &mut E, at: Volumes<E::Volume>, pass: usize, course: Course<E>) -> Result<()> {
         let solve = course.solve;
         let step = (solve.relaxation / (1.0 + solve.decay * pass as f64)) as f32;
-        // From a uniform image the first pass goes far, and gradients of it would be worth little.
-        let goes_far = pass == 0 && !solve.warm;
+        self.begun = pass == 0 && !solve.warm;
         let is_due = self.anchor.as_ref().is_none_or(|anchor| anchor.age == BETWEEN_ANCHORS);
-        if solve.algorithm == Algorithm::Svrg && !goes_far && is_due {
+        if self.begun {
+            self.begin(e, at, step, course)
+        } else if solve.algorithm == Algorithm::Svrg && is_due {
             self.set_anchor(e, at, step, course)
         } else {
             self.go_by_subsets(e, at, (pass, step), course)
         }
+    }
+
+    /// From a uniform image to what the counts say, two subsets at a time: a prior that is strong beside the counts of a voxel would take many steps there, and smooths the
+    /// noise that this makes in few.
+    fn begin(&mut self, e: &mut E, (image, ratio): Volumes<E::Volume>, step: f32, course: Course<E>) -> Result<()> {
+        let Course { data, solve, progress } = course;
+        let order = solve.shuffled((0..self.subsets.len()).collect(), 0);
+        for pair in order.chunks(2) {
+            e.fill(&mut self.gradient, 0.0)?;
+            for s in pair {
+                let views = &self.subsets[*s];
+                add_gradient(e, views, (image, ratio, &mut self.gradient), data, &mut *progress)?;
+                progress(views.len() as f64 / solve.order.len() as f64)?;
+            }
+            let ascent = Ascent { times: order.len() as f32 / pair.len() as f32, ..self.ascent(step) };
+            e.ascend(image, &Ascent { prior: None, ..ascent })?;
+        }
+        Ok(())
     }
 
     fn go_by_subsets(
@@ -141,7 +164,7 @@ impl<E: Engine> Climb<E> {
             e.fill(&mut self.gradient, 0.0)?;
             add_gradient(e, views, (image, ratio, &mut self.gradient), data, &mut *progress)?;
             progress(views.len() as f64 / solve.order.len() as f64)?;
-            if let Some(Anchor { of: Known::Image(earlier, again), .. }) = &mut self.anchor {
+            if let Some(Anchor { image: earlier, subsets: Gradients::Again(again), .. }) = &mut self.anchor {
                 self.tally = self.tally + e.tally()?;
                 e.fill(again, 0.0)?;
                 add_gradient(e, views, (earlier, ratio, again), data, &mut *progress)?;
@@ -149,22 +172,11 @@ impl<E: Engine> Climb<E> {
                 e.tally()?;
             }
             self.slope(e, image)?;
-            let anchor = self.anchor.as_ref().map(|Anchor { total, of, .. }| match of {
-                Known::Gradients(all) => [&all[s], total],
-                Known::Image(_, again) => [again, total],
+            let anchor = self.anchor.as_ref().map(|Anchor { image, total, subsets, .. }| match subsets {
+                Gradients::All(all) => [&all[s], total, image],
+                Gradients::Again(again) => [again, total, image],
             });
-            e.ascend(
-                image,
-                &Ascent {
-                    gradient: &self.gradient,
-                    times,
-                    anchor,
-                    prior: self.slopes.as_ref().map(|[slope, curvature]| [slope, curvature]),
-                    sensitivity: &self.sensitivity,
-                    step,
-                    floor: self.floor,
-                },
-            )?;
+            e.ascend(image, &Ascent { times, anchor, ..self.ascent(step) })?;
         }
         if let Some(anchor) = &mut self.anchor {
             anchor.age += 1;
@@ -177,46 +189,48 @@ impl<E: Engine> Climb<E> {
         let ((image, ratio), Course { data, solve, progress }) = (at, course);
         let mut anchor = match self.anchor.take() {
             Some(anchor) => anchor,
-            None => Anchor { total: e.zeros()?, of: self.room(e)?, age: 0 },
+            None => Anchor { image: e.zeros()?, total: e.zeros()?, subsets: self.room(e)?, age: 0 },
         };
         e.fill(&mut anchor.total, 0.0)?;
         for (s, views) in self.subsets.iter().enumerate() {
-            match &mut anchor.of {
-                Known::Gradients(all) => {
+            match &mut anchor.subsets {
+                Gradients::All(all) => {
                     e.fill(&mut all[s], 0.0)?;
                     add_gradient(e, views, (image, ratio, &mut all[s]), data, &mut *progress)?;
                     e.add(&mut anchor.total, &all[s])?;
                 }
-                Known::Image(..) => add_gradient(e, views, (image, ratio, &mut anchor.total), data, &mut *progress)?,
+                Gradients::Again(_) => {
+                    add_gradient(e, views, (image, ratio, &mut anchor.total), data, &mut *progress)?;
+                }
             }
             progress(views.len() as f64 / solve.order.len() as f64)?;
         }
-        if let Known::Image(earlier, _) = &mut anchor.of {
-            e.fill(earlier, 0.0)?;
-            e.add(earlier, image)?;
-        }
+        e.fill(&mut anchor.image, 0.0)?;
+        e.add(&mut anchor.image, image)?;
         self.slope(e, image)?;
-        e.ascend(
-            image,
-            &Ascent {
-                gradient: &anchor.total,
-                times: 1.0,
-                anchor: None,
-                prior: self.slopes.as_ref().map(|[slope, curvature]| [slope, curvature]),
-                sensitivity: &self.sensitivity,
-                step,
-                floor: self.floor,
-            },
-        )?;
+        e.ascend(image, &Ascent { gradient: &anchor.total, ..self.ascent(step) })?;
         self.anchor = Some(Anchor { age: 0, ..anchor });
         Ok(())
     }
 
-    fn room(&self, e: &mut E) -> Result<Known<E::Volume>> {
+    fn room(&self, e: &mut E) -> Result<Gradients<E::Volume>> {
         if !self.keeps {
-            return Ok(Known::Image(e.zeros()?, e.zeros()?));
+            return Ok(Gradients::Again(e.zeros()?));
         }
-        Ok(Known::Gradients(self.subsets.iter().map(|_| e.zeros()).collect::<Result<_>>()?))
+        Ok(Gradients::All(self.subsets.iter().map(|_| e.zeros()).collect::<Result<_>>()?))
+    }
+
+    /// Along the gradient as it is.
+    fn ascent(&self, step: f32) -> Ascent<'_, E::Volume> {
+        Ascent {
+            gradient: &self.gradient,
+            times: 1.0,
+            anchor: None,
+            prior: self.slopes.as_ref().map(|[slope, curvature]| [slope, curvature]),
+            sensitivity: &self.sensitivity,
+            step,
+            floor: self.floor,
+        }
     }
 
     /// Of the prior at an image.

@@ -214,6 +214,31 @@ fn little_memory_makes_the_same_image() {
     }
 }
 
+/// Where next to nothing is expected, gradients are huge, and those of an earlier image say nothing: few counts without additive ones.
+#[test]
+fn sparse_counts_stay_what_they_are() {
+    let mut case = Case::new();
+    let n = case.measured.len();
+    case.measured = noise(n, 77).into_iter().map(|v| if v > 0.98 { 1.0 } else { 0.0 }).collect();
+    case.additive = vec![0.0; n];
+    let counts: f64 = case.measured.iter().map(|v| f64::from(*v)).sum();
+    let mut pet = case.plan(&context());
+    let mut seen = vec![0.0; case.lattice.voxels()];
+    let factors = Array::new(&case.factors, case.shape()).expect("as many");
+    let to = ArrayMut::new(&mut seen, case.lattice.shape()).expect("as many");
+    pet.sensitivity(Some(factors), to).expect("computes");
+    let mut image = vec![0.0; case.lattice.voxels()];
+    let mut likelihoods = Vec::new();
+    for algorithm in [Algorithm::Svrg, Algorithm::Bsrem] {
+        let history = case.run(&mut pet, options(algorithm, 30), &mut image).expect("computes");
+        likelihoods.push(history.last().expect("passes").log_likelihood);
+        // At the largest likelihood, and so about there, the image explains as many counts as there are.
+        let explained: f64 = image.iter().zip(&seen).map(|(f, s)| f64::from(*f) * f64::from(*s)).sum();
+        assert!((explained / counts - 1.0).abs() < 0.02, "{algorithm:?}: {explained} of {counts}");
+    }
+    assert!(likelihoods[0] > likelihoods[1], "{likelihoods:?}");
+}
+
 #[test]
 fn what_no_view_sees_is_nobodys_neighbour() {
     let mut case = Case::new();

@@ -152,6 +152,9 @@ pub(super) trait Engine: Sized + Send {
         context.run_on(Self::WAITS, |job| self.within(context, |e| work(e, job)))
     }
 
+    /// The plan's prior, if it was placed; to be forgotten when another one is set.
+    fn kept_prior(&mut self) -> &mut Option<Placed<Self::Volume>>;
+
     /// Makes the projections of these views, unless they are there; so many volumes are needed beside them. What does not fit
     /// into the context's memory is made anew for every use; an error if even that does not fit.
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()>;
@@ -190,6 +193,7 @@ pub(super) trait Engine: Sized + Send {
         ratio: &mut Self::Volume,
     ) -> Result<()>;
     fn tally(&mut self) -> Result<Tally>;
+
     /// image = max(image + step image H^T ratio, 0)
     fn relax(&mut self, view: usize, ratio: &Self::Volume, step: f32, image: &mut Self::Volume) -> Result<()>;
     /// image = image max(by, 0) / over; as it was where `over` is 0.
@@ -243,13 +247,17 @@ pub(super) trait Engine: Sized + Send {
     }
 }
 
+/// Values within this factor of each other are near.
+pub(super) const NEAR: f32 = 4.0;
+
 /// image = max(image + step (image + floor) g / (sensitivity + 2 image curvature), 0), `g = times (gradient - stored) + total - slope`.
 pub(super) struct Ascent<'a, V> {
     pub(super) gradient: &'a V,
     /// Of one subset stands for that of all: so many times.
     pub(super) times: f32,
-    /// The same subset's gradient and that of all views, of another image.
-    pub(super) anchor: Option<[&'a V; 2]>,
+    /// The same subset's gradient and that of all views, of an earlier image, which is the third. Voxels that are no longer [`NEAR`] theirs do without: what a gradient was
+    /// says nothing of them, and where next to nothing was expected of counts it was huge.
+    pub(super) anchor: Option<[&'a V; 3]>,
     /// Slope and curvature of the prior.
     pub(super) prior: Option<[&'a V; 2]>,
     pub(super) sensitivity: &'a V,

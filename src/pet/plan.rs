@@ -332,6 +332,7 @@ impl Pet {
         let shape = self.lattice()?.shape();
         let Some((prior, [weights, anatomy])) = prior else {
             self.prior = None;
+            self.forget_placed();
             return Ok(());
         };
         prior.check(anatomy.is_some())?;
@@ -345,7 +346,15 @@ impl Pet {
         let weights = copy(weights, "weights", Sign::NonNegative)?;
         let anatomy = copy(anatomy, "anatomy", Sign::Any)?;
         self.prior = Some(Given { prior, weights, anatomy });
+        self.forget_placed();
         Ok(())
+    }
+
+    /// The engine's copy of a prior that was.
+    fn forget_placed(&mut self) {
+        if let Some(engine) = &mut self.engine {
+            each!(engine, e => *e.kept_prior() = None);
+        }
     }
 
     /// Sets the regions whose means passes are judged by, or takes them away: labels from 1 on, 0 is none; copied.

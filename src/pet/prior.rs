@@ -11,6 +11,7 @@ use crate::array::Array;
 use crate::context::NanPolicy;
 use crate::error::{Result, fail};
 use crate::pet::engine::Sign;
+use std::sync::Arc;
 
 /// phi, of two neighbours f and g.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -95,19 +96,32 @@ pub(super) struct Given {
 /// The same where an engine computes.
 pub(super) struct Placed<V> {
     pub(super) prior: Prior,
-    pub(super) weights: Option<V>,
-    pub(super) anatomy: Option<V>,
+    pub(super) weights: Option<Arc<V>>,
+    pub(super) anatomy: Option<Arc<V>>,
+}
+
+impl<V> Clone for Placed<V> {
+    fn clone(&self) -> Self {
+        Self { prior: self.prior, weights: self.weights.clone(), anatomy: self.anatomy.clone() }
+    }
 }
 
 impl Given {
+    /// Copied when it is first asked for.
     pub(super) fn place<E: Engine>(&self, e: &mut E) -> Result<Placed<E::Volume>> {
+        if let Some(kept) = e.kept_prior() {
+            return Ok(kept.clone());
+        }
         let shape = e.scan().lattice.shape();
         // They were looked at when they were given.
-        let mut place = |values: &Option<Vec<f32>>| {
-            let values = values.as_ref();
-            values.map(|v| e.read(&Array::new(v, shape)?, "weights", NanPolicy::Error, Sign::Any)).transpose()
+        let mut place = |values: &Option<Vec<f32>>| -> Result<Option<Arc<E::Volume>>> {
+            let Some(values) = values else { return Ok(None) };
+            let volume = e.read(&Array::new(values, shape)?, "weights", NanPolicy::Error, Sign::Any)?;
+            Ok(Some(Arc::new(volume)))
         };
-        Ok(Placed { prior: self.prior, weights: place(&self.weights)?, anatomy: place(&self.anatomy)? })
+        let placed = Placed { prior: self.prior, weights: place(&self.weights)?, anatomy: place(&self.anatomy)? };
+        *e.kept_prior() = Some(placed.clone());
+        Ok(placed)
     }
 
     /// Volumes that it takes.

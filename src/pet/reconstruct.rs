@@ -9,6 +9,7 @@ use super::solve::{Algorithm, Iteration, Solve};
 use super::stopping::{Change, Watch};
 use crate::context::{Context, Job, Stage};
 use crate::error::{Result, fail};
+use std::sync::Arc;
 
 /// A uniform image that explains as many counts as were measured.
 fn uniform(facts: &Facts) -> f32 {
@@ -95,16 +96,13 @@ pub(super) fn reconstruct<E: Engine>(
             let mut prior = solve.prior.as_ref().map(|given| given.place(e)).transpose()?;
             if let Some(prior) = prior.as_mut().filter(|_| some_unseen) {
                 // What nobody measured is no neighbour.
-                let mut weights = match prior.weights.take() {
-                    Some(weights) => weights,
-                    None => {
-                        let mut ones = e.zeros()?;
-                        e.fill(&mut ones, 1.0)?;
-                        ones
-                    }
-                };
+                let mut weights = e.zeros()?;
+                match &prior.weights {
+                    Some(given) => e.add(&mut weights, given)?,
+                    None => e.fill(&mut weights, 1.0)?,
+                }
                 e.mask(&mut weights, &seen)?;
-                prior.weights = Some(weights);
+                prior.weights = Some(Arc::new(weights));
             }
             let floor = FLOOR * uniform(&facts);
             State::Climb(Box::new(Climb::new(e, solve, (seen, prior), floor, (context, data))?))

@@ -624,11 +624,11 @@ class PetAlgorithm(IntEnum):
     #: Subsets again, up the gradient of the log-likelihood less a prior (isoc_pet_set_prior): `f = max(f + lambda (f +
     #: floor) / (S + 2 f h) (subsets x H'[A (d / e - 1)] - beta R'), 0)`, sums over a subset, S of all views, h the sum
     #: of the prior's second derivatives by the voxel itself. Steps get smaller with the passes, so that it converges.
+    #: Without warm start the first pass does without the prior, by two subsets at a time.
     BSREM = 3
     #: The same, with gradients of subsets corrected by what they were for an earlier image: it converges with steps of
-    #: the same size, to the same image, in few passes. After a first pass as of BSREM (without warm start), every third
-    #: one finds the gradient of all views, which is one step alone. Stored: `subsets` images, if they fit, or one, and
-    #: gradients are found twice.
+    #: the same size, to the same image, in few passes. After the first pass every third one finds the gradient of all
+    #: views, which is one step alone. Stored: `subsets` images, if they fit, or one, and gradients are found twice.
     SVRG = 4
 
 

@@ -341,7 +341,7 @@ class PET(Plan):
         Parameters
         ----------
         potential : {"relative_difference", "quadratic"}
-            (f - g)^2 / (f + g + gamma |f - g| + epsilon); or (f - g)^2 / 2, which grows as \|f - g\| beyond `edge`, if there is one.
+            (f - g)^2 / (f + g + gamma |f - g| + epsilon); or (f - g)^2 / 2, which grows as its root beyond `edge`, if there is one.
         strength : float or None
             0 or more; None takes the prior away. Relative differences of an image in other units want strength / unit, quadratic ones strength / unit^2.
         gamma, epsilon : float

@@ -8,7 +8,7 @@ use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::{Result, fail};
-use crate::pet::engine::{Ascent, Engine, Facts, Method, Ratio, Scan, Sign, Tally};
+use crate::pet::engine::{Ascent, Engine, Facts, Method, NEAR, Ratio, Scan, Sign, Tally};
 use crate::pet::histos::Histos;
 use crate::pet::prior::Placed;
 use crate::pet::values::{look, replace};
@@ -26,6 +26,7 @@ pub(in crate::pet) struct CpuEngine {
     scratch: Option<Columns>,
     room: Room,
     tally: Tally,
+    prior: Option<Placed<Columns>>,
     replaced: u64,
 }
 
@@ -50,6 +51,7 @@ impl CpuEngine {
             scratch: None,
             room: Room::default(),
             tally: Tally::default(),
+            prior: None,
             replaced: 0,
         })
     }
@@ -138,6 +140,10 @@ impl Engine for CpuEngine {
 
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
         context.install(|| work(self))
+    }
+
+    fn kept_prior(&mut self) -> &mut Option<Placed<Columns>> {
+        &mut self.prior
     }
 
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {
@@ -328,10 +334,11 @@ impl Engine for CpuEngine {
             let (gradient, sensitivity) = (&gradient.data()[k * GRAIN..][..n], &sensitivity.data()[k * GRAIN..][..n]);
             for (i, ((f, g), seen)) in image.iter_mut().zip(gradient).zip(sensitivity).enumerate() {
                 let (mut g, mut curvature) = (*g, *seen);
-                if let Some([stored, total]) = anchor {
-                    g = times * (g - of(stored, i)) + of(total, i);
-                } else {
-                    g *= times;
+                g *= times;
+                if let Some([stored, total, earlier]) = anchor {
+                    let (now, then) = (*f + floor, of(earlier, i) + floor);
+                    let near = now <= NEAR * then && then <= NEAR * now;
+                    g += if near { of(total, i) - times * of(stored, i) } else { 0.0 };
                 }
                 if let Some([slope, bend]) = prior {
                     g -= of(slope, i);

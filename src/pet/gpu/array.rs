@@ -52,6 +52,7 @@ pub(super) struct Ascent {
     pub(super) gradient: u64,
     pub(super) stored: u64,
     pub(super) total: u64,
+    pub(super) earlier: u64,
     pub(super) slope: u64,
     pub(super) curvature: u64,
     pub(super) sensitivity: u64,
@@ -60,9 +61,9 @@ pub(super) struct Ascent {
     pub(super) times: f32,
     pub(super) step: f32,
     pub(super) floor: f32,
-    pub(super) reserved: i32,
+    pub(super) near: f32,
 }
-crate::gpu::mirrored!(Ascent, 80);
+crate::gpu::mirrored!(Ascent, 88);
 
 /// Mirrors `Facts`.
 #[repr(C)]

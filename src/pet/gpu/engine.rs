@@ -13,7 +13,7 @@ use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
 use crate::pet::direction::Direction;
-use crate::pet::engine::{Ascent, Engine, Facts, Method, Progress, Ratio, Scan, Sign, Tally};
+use crate::pet::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sign, Tally};
 use crate::pet::histos::Histos;
 use crate::pet::prior::Placed;
 use rayon::prelude::*;
@@ -66,6 +66,7 @@ pub(in crate::pet) struct GpuEngine {
     /// The size of relaxation steps.
     step: DeviceMemory,
     marks: [Event; 2],
+    prior: Option<Placed<Volume>>,
     replaced: u64,
     /// Bytes that the present call may take.
     cap: u64,
@@ -98,6 +99,7 @@ impl GpuEngine {
             sum: DeviceMemory::new(device, 2 * size_of::<f64>())?,
             step: DeviceMemory::new(device, size_of::<f32>())?,
             marks: [Event::new(device)?, Event::new(device)?],
+            prior: None,
             replaced: 0,
             cap: u64::MAX,
             queue,
@@ -172,7 +174,7 @@ impl GpuEngine {
     }
 
     fn neighbours(&self, prior: &Placed<Volume>, image: &Volume) -> Arguments {
-        let at = |of: &Option<Volume>| of.as_ref().map_or(0, Volume::at);
+        let at = |of: &Option<Arc<Volume>>| of.as_ref().map_or(0, |v| v.at());
         let volumes = [image.at(), at(&prior.weights), at(&prior.anatomy)];
         Arguments::new(self.place, &self.scan.lattice, &prior.prior, volumes)
     }
@@ -220,6 +222,10 @@ impl Engine for GpuEngine {
         let device = self.queue.device.clone();
         let _current = device.enter()?;
         then_wait(self, work, |engine| engine.queue.stream.synchronize())
+    }
+
+    fn kept_prior(&mut self) -> &mut Option<Placed<Volume>> {
+        &mut self.prior
     }
 
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {
@@ -387,13 +393,14 @@ impl Engine for GpuEngine {
 
     fn ascend(&mut self, image: &mut Volume, ascent: &Ascent<Volume>) -> Result<()> {
         let Ascent { gradient, times, anchor, prior, sensitivity, step, floor } = *ascent;
-        let [stored, total] = anchor.map_or([0; 2], |both| both.map(Volume::at));
+        let [stored, total, earlier] = anchor.map_or([0; 3], |all| all.map(Volume::at));
         let [slope, curvature] = prior.map_or([0; 2], |both| both.map(Volume::at));
         let arguments = array::Ascent {
             image: image.at(),
             gradient: gradient.at(),
             stored,
             total,
+            earlier,
             slope,
             curvature,
             sensitivity: sensitivity.at(),
@@ -401,7 +408,7 @@ impl Engine for GpuEngine {
             times,
             step,
             floor,
-            reserved: 0,
+            near: NEAR,
         };
         // SAFETY: as for `scale`.
         unsafe { self.place.ascend(&self.queue, &arguments) }
