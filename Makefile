@@ -27,7 +27,7 @@ WITH_INSTALLED := PKG_CONFIG_PATH="$(STAGED_LIBDIR)/pkgconfig:$$PKG_CONFIG_PATH"
 COMPILE = $(WITH_INSTALLED) sh -c '$(CC) -std=c11 -Wall -Wextra -Wpedantic $(CFLAGS) $$(pkg-config --cflags $(1)) $(2) \
 	-o $(3) $$(pkg-config --libs $(1)) -lm -Wl,-rpath,$(STAGED_LIBDIR)'
 
-.PHONY: help build program program-mpi cuda install uninstall dist tarball wheel deb octave-pkg windows windows-zip test-windows test-packages test-all-platforms size demo demo-program demo-mri demo-pet demo-python demo-raw test test-all bench gpu-bundle bundle fuzz miri lint header clean
+.PHONY: help build program program-mpi cuda install uninstall dist tarball wheel deb octave-pkg windows windows-zip test-windows test-packages test-all-platforms size demo demo-program demo-mri demo-pet demo-python demo-raw demo-quant test test-all bench gpu-bundle bundle fuzz miri lint header clean
 
 help:
 	@echo 'make demo                       build, install into target/install, reconstruct a phantom from C, draw a picture'
@@ -41,6 +41,7 @@ help:
 	@echo 'make demo-python                the same three in Python, CT from 30 views and a series of MRI, with pictures; DATA=scan.h5 a CT scan'
 	@echo 'make demo-raw                   write a raw scan of several coils (ISMRMRD), and reconstruct it from that file in Python, with a picture'
 	@echo 'make demo-raw DATA=scan.h5      the same with a measured one; UNIT=cycles_per_metre: of its trajectory, where more than one fits'
+	@echo 'make demo-quant                 simulate a PET scan as a list-mode file (PETSIRD) with an attenuation map (NIfTI), and reconstruct it in Bq/ml by one command; COUNTS=4e6'
 	@echo 'make program                    the command isocenter, from a scan file to a volume file: target/release/isocenter'
 	@echo 'make program-mpi                the same for runs of many processes under mpirun or srun; MPICC says which MPI'
 	@echo 'make test                       all tests, exported symbols, and programs outside the project'
@@ -162,6 +163,9 @@ demo-python: install
 
 demo-raw: install
 	DATA="$(DATA)" UNIT="$(UNIT)" scripts/demo_python.sh $(STAGE) target/demo-python raw
+
+demo-quant: install
+	COUNTS="$(or $(COUNTS),4e5)" scripts/demo_python.sh $(STAGE) target/demo-python petsird_scan
 
 # Tests cover the kernels of every architecture, so the compiler comes first; make looks for it when it starts.
 test: cuda

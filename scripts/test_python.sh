@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the Python package against an installed library, in a virtual environment, with ASTRA, ismrmrd and petsird beside it.
+# Tests the Python package against an installed library, in a virtual environment, with ASTRA, ismrmrd, petsird and nibabel beside it.
 # usage: test_python.sh INSTALLED [TEST...]    TEST: as unittest names it, such as test_ct; all by default
 set -eu
 installed=$(realpath "$1")
@@ -10,9 +10,9 @@ home=$target/python
 
 scripts/need.sh cmd:cc:gcc
 scripts/python_env.sh
-if ! scripts/python_env.sh ismrmrd==1.15.0 petsird==0.12.0; then
+if ! scripts/python_env.sh ismrmrd==1.15.0 petsird==0.12.0 nibabel==5.3.2; then
     [ -z "${CI:-}" ] || exit 1
-    echo 'skipped: ismrmrd or petsird cannot be installed; tests of their files are left out'
+    echo 'skipped: ismrmrd, petsird or nibabel cannot be installed; tests of their files are left out'
 fi
 home=$(realpath "$home")
 

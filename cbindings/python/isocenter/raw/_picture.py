@@ -1,8 +1,7 @@
 """Pictures of images, the way that radiologists look at them."""
-import struct
-import zlib
-
 import numpy
+
+from .. import _png
 
 # Towards where the picture's columns and rows go, by the patient's axis across it: left, back and head are positive.
 _VIEWS = {2: ((0, 1), (1, 1)), 1: ((0, 1), (2, -1)), 0: ((1, 1), (2, -1))}
@@ -56,9 +55,5 @@ def write_png(path, made, *, percentile=99.8, most=36):
     seen = images[images > 0]
     white = numpy.percentile(seen, percentile) if seen.size else 1.0
     grey = (255 * numpy.clip(mosaic(images) / white, 0, 1)).round().astype(numpy.uint8)
-    height, width = grey.shape
-    lines = numpy.concatenate([numpy.zeros((height, 1), numpy.uint8), grey], axis=1).tobytes()  # filter 0 before each line
     with open(path, "wb") as file:
-        file.write(b"\x89PNG\r\n\x1a\n")
-        for kind, body in ((b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)), (b"IDAT", zlib.compress(lines, 6)), (b"IEND", b"")):
-            file.write(struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body)))
+        file.write(_png.encode(grey))

@@ -1,0 +1,23 @@
+"""PETSIRD files: from a PET scanner's list-mode events to histo-images, and to an image in Bq/ml.
+
+>>> import isocenter.petsird
+>>> made = isocenter.petsird.quantify("scan.petsird", "attenuation.nii")     # made.image: (nz, ny, nx) in Bq/ml
+>>> made.write("image.nii.gz"), made.write_report("image.html")
+
+``python -m isocenter.petsird scan.petsird --attenuation attenuation.nii -o image.nii.gz`` is the same as a command. For steps of your own:
+
+>>> scanner = isocenter.petsird.read_scanner("scan.petsird")
+>>> scanner.set_on(pet)
+>>> counted = isocenter.petsird.deposit(pet, "scan.petsird", frames=[0, 60, 300])   # s
+>>> counted.prompts.shape, counted.delays.shape                 # (frames, views, nz, ny, nx) each
+
+Files are read in one pass, in blocks of time, by the package petsird of the Emission Tomography Standardization Initiative:
+``pip install isocenter[petsird]``. It has been used with version 0.12.
+"""
+from .._isotopes import ISOTOPES, Isotope
+from ._attenuation import UNITS
+from ._deposit import Deposited, deposit
+from ._file import Scanner, read_scanner
+from ._quantify import Found, Quantified, quantify
+
+__all__ = ["Deposited", "Found", "ISOTOPES", "Isotope", "Quantified", "Scanner", "UNITS", "deposit", "quantify", "read_scanner"]

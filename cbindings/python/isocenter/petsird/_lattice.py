@@ -1,0 +1,79 @@
+"""Lattice, views and response for a scanner and a map of attenuation."""
+import collections
+import math
+
+import numpy
+
+from ..errors import wrong
+from ..pet import PET
+from ._file import HALF_LIGHT
+
+#: Full width at half maximum over the standard deviation.
+_FWHM = 2.354820
+#: The largest lattice across, over the scanner's diameter: the square in the circle.
+_ACROSS = 0.7
+#: What photons that are not quite opposite add to the line's width at its middle, full width at half maximum over the diameter.
+_NONCOLLINEAR = 0.0022
+#: A view's part of all directions, in widths of the line over that of the time along it: what is off within a view blurs a tenth of the line's width.
+_STEP = 1.25
+
+Lattice = collections.namedtuple("Lattice", "shape voxel centre azimuths tilts max_tilt tof_fwhm width")
+Lattice.__doc__ = """`shape` (nz, ny, nx); `voxel` mm; `centre` x, y, z in the scanner's frame, mm; views; and the response: `tof_fwhm` ps, `width` radial and axial, mm."""
+
+
+def choose(scanner, map, *, voxel, size, slices, azimuths, tilts, max_tilt, tof_fwhm, resolution):
+    """What is given as it is, and the rest of the scanner and the map."""
+    place = scanner.positions
+    low, high = place[:, 2].min() - scanner.crystal_height / 2, place[:, 2].max() + scanner.crystal_height / 2
+    diameter, length = 2 * float(numpy.median(numpy.hypot(place[:, 0], place[:, 1]))), float(high - low)
+    centre = (0.0, 0.0, float(low + high) / 2)
+    if not voxel > 0:
+        raise wrong(ValueError, f"voxel is {voxel} mm; it must be above 0")
+    if not tof_fwhm and not scanner.tof_fwhm > 0:
+        raise wrong(ValueError, "the file does not say its resolution of time: pass tof_fwhm, ps")
+    # An event's own place in its bin, and the one that it is given.
+    tof_fwhm = tof_fwhm or _blurred(scanner.tof_fwhm, _FWHM * float(numpy.diff(scanner.time_edges).mean()) / math.sqrt(6))
+    # Both ends, each of a photon's own place in the crystal and of the event's.
+    crystal = _FWHM * max(scanner.crystal_width, scanner.crystal_height) / math.sqrt(12)
+    width = resolution or _blurred(crystal, _NONCOLLINEAR * diameter)
+    reach = _ACROSS * diameter
+    if map is not None:
+        reach = min(reach, *(2 * r for r in _reaches(map, centre)[:2]))
+    slices, size = slices or max(1, round(length / voxel)), size or int(reach / voxel + 1e-6)
+    if size < 1:
+        raise wrong(ValueError, f"the map of attenuation reaches {reach:.4g} mm about the scanner's axis: its centre, {map.centre} mm, may be in another frame")
+    max_tilt = max_tilt or math.atan(length / diameter)
+    step = _STEP * max(width, voxel) / (tof_fwhm * HALF_LIGHT)
+    azimuths = azimuths or max(8, math.ceil(math.pi / step))
+    tilts = tilts or 2 * math.floor(max_tilt / step) + 1  # an odd number: one of them is 0
+    made = Lattice((slices, size, size), float(voxel), centre, azimuths, tilts, max_tilt, tof_fwhm, width)
+    if map is not None:
+        _check(map, made)
+    return made
+
+
+def plan(context, scanner, lattice):
+    """A PET plan; crystals are about the lattice's centre."""
+    nz, ny, nx = lattice.shape
+    pet = PET(context, nx=nx, ny=ny, nz=nz, voxel_x=lattice.voxel, azimuths=lattice.azimuths, tilts=lattice.tilts, max_tilt=lattice.max_tilt)
+    pet.set_response(tof_fwhm=lattice.tof_fwhm, radial_fwhm=lattice.width, axial_fwhm=lattice.width)
+    pet.set_scanner(scanner.positions - lattice.centre, scanner.normals, crystal_width=scanner.crystal_width, crystal_height=scanner.crystal_height,
+                    time_edges=scanner.time_edges)
+    return pet
+
+
+def _blurred(*widths):
+    return math.sqrt(sum(w * w for w in widths))
+
+
+def _reaches(map, centre):
+    """How far a map reaches from a place along x, y and z, either way, mm."""
+    return [side * n / 2 - abs(at - middle) for side, n, at, middle in zip(map.voxel, map.image.shape[::-1], map.centre, centre)]
+
+
+def _check(map, lattice):
+    """Where there is no map nothing attenuates, of which the image would not tell."""
+    for axis, reach, n in zip("xyz", _reaches(map, lattice.centre), lattice.shape[::-1]):
+        if 2 * reach < (n - 1) * lattice.voxel:
+            raise wrong(ValueError, f"the map of attenuation reaches {reach:.4g} mm either way along {axis}, the lattice {n * lattice.voxel / 2:.4g} mm: pad the map "
+                                    f"with what is there, or choose a smaller lattice (size, slices)")
