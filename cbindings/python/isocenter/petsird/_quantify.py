@@ -15,11 +15,11 @@ from ._events import Events, pairs
 
 UNIT = "Bq/ml"
 #: Passes, where none are given.
-_PASSES = {"bsrem": 40, "svrg": 20, "osem": 4, "mlem": 40}
-#: Passes of "bsrem" and "svrg" end when one has changed the image by no more; if the last one changed it by more than the second it is told.
+_PASSES = {"svrg": 20, "bsrem": 40, "osem": 4, "mlem": 40}
+#: Passes of "svrg" and "bsrem" end when one has changed the image by no more; if the last one changed it by more than the second it is told.
 _SETTLED, _UNSETTLED = 1e-3, 0.02
 #: Which have a prior.
-_CLIMBS = ("bsrem", "svrg")
+_CLIMBS = ("svrg", "bsrem")
 #: What scatter is made of: images that have the activity, which may be noisy.
 _DRAFT = dict(algorithm="osem", iterations=3)
 
@@ -130,7 +130,7 @@ def written(path):
 
 def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=1.0, delay=0.0,
              calibration=1.0, frames=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
-             depth=None, randoms=True, scatter=3, algorithm="bsrem", iterations=None, smoothness=0.02, position="HFS", context=None):
+             depth=None, randoms=True, scatter=3, algorithm="svrg", iterations=None, smoothness=0.02, position="HFS", context=None):
     """The activity in Bq/ml of a PETSIRD file's events, at the start of the scan.
 
     Prompts are counted in histo-images, randoms are made of the delays, scatter of images, the attenuation, and the file's energy window, all with
@@ -177,11 +177,10 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
         Whether they are made of the file's delays; False: there are none.
     scatter : int
         Times that scatter is made of an image with the scatter before; 2 or 3 are enough, 0: there is none.
-    algorithm : {"bsrem", "svrg", "osem", "mlem"}
-        The first two with a prior of relative differences. "svrg" needs fewer passes, and randoms or scatter wherever there are counts: without, its steps
-        may not settle, of which there is a warning.
+    algorithm : {"svrg", "bsrem", "osem", "mlem"}
+        The first two with a prior of relative differences; "svrg" needs fewer passes. Of passes that do not settle there is a warning.
     iterations : int, optional
-        Passes at most. None: 40, 20, 4 and 40; of the first two fewer, once a pass changes the image by 1e-3 or less.
+        Passes at most. None: 20, 40, 4 and 40; of the first two fewer, once a pass changes the image by 1e-3 or less.
     smoothness : float
         The prior's strength over the mean sensitivity in the body, counts of a voxel a Bq/ml, so that it means the same for every scan, whatever the
         activity, duration and unit: at 1/19 differences from the 26 neighbours weigh as much as what a voxel of its own measures. 0: no prior.
