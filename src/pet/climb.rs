@@ -16,10 +16,10 @@ const BETWEEN_ANCHORS: usize = 2;
 /// The floor of steps, of the uniform image that explains the counts.
 pub(super) const FLOOR: f32 = 1e-4;
 
-/// Subsets where the caller leaves them open: of about five views each.
+/// Subsets where the caller leaves them open: of about three views each.
 pub(super) fn default_subsets(views: usize) -> usize {
-    const MAX: usize = 24;
-    (views / 5).clamp(1, MAX)
+    const MAX: usize = 40;
+    (views / 3).clamp(1, MAX)
 }
 
 /// What is known of an earlier image.

@@ -119,7 +119,7 @@ impl Pet {
         if let Some(gradient) = &gradient {
             gradient.layout().check("gradient", self.lattice()?.shape(), DType::FLOAT, self.gpus())?;
         }
-        let (given, context) = (self.given_prior()?.clone(), self.context.clone());
+        let (given, context) = (self.given_prior()?, self.context.clone());
         let elements = image.layout().count();
         let policy = context.nan_policy();
         let (penalty, replaced) = each!(self.engine()?, e => e.run(&context, |e, job| {

@@ -42,7 +42,7 @@ pub struct Options {
     pub iterations: usize,
     /// Passes that were made before: the relaxation and random orders go on from there.
     pub first_iteration: usize,
-    /// Of OSEM; 0 means 8, or one a view where there are fewer. Of BSREM and SVRG; 0 means one for five views, at most 24.
+    /// Of OSEM; 0 means 8, or one a view where there are fewer. Of BSREM and SVRG; 0 means one for three views, at most 40.
     pub subsets: usize,
     /// Steps of `relaxation / (1 + decay k)` in pass k; of RAMLA over the largest factor.
     pub relaxation: f64,
@@ -108,8 +108,8 @@ pub struct Pet {
     options: Options,
     /// The caller's order.
     order: Vec<usize>,
-    prior: Option<Given>,
-    regions: Option<Regions>,
+    prior: Option<Arc<Given>>,
+    regions: Option<Arc<Regions>>,
     pub(super) replaced: u64,
     pub(super) history: Vec<Iteration>,
     /// Made when events are first deposited on a GPU.
@@ -345,7 +345,7 @@ impl Pet {
         };
         let weights = copy(weights, "weights", Sign::NonNegative)?;
         let anatomy = copy(anatomy, "anatomy", Sign::Any)?;
-        self.prior = Some(Given { prior, weights, anatomy });
+        self.prior = Some(Arc::new(Given { prior, weights, anatomy }));
         self.forget_placed();
         Ok(())
     }
@@ -363,7 +363,7 @@ impl Pet {
         self.regions = match regions {
             Some(from) => {
                 from.layout().check("regions", shape, DType::COUNTS, self.gpus())?;
-                Some(self.on_host(&from, Regions::new)?)
+                Some(Arc::new(self.on_host(&from, Regions::new)?))
             }
             None => None,
         };
@@ -381,9 +381,9 @@ impl Pet {
         call(&copy.array())
     }
 
-    pub(super) fn given_prior(&self) -> Result<&Given> {
+    pub(super) fn given_prior(&self) -> Result<Arc<Given>> {
         match &self.prior {
-            Some(given) => Ok(given),
+            Some(given) => Ok(given.clone()),
             None => fail!(NotConfigured, "the plan has no prior; isoc_pet_set_prior comes first"),
         }
     }

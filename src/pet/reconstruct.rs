@@ -116,7 +116,7 @@ pub(super) fn reconstruct<E: Engine>(
             State::Subsets(kept)
         }
     };
-    let mut watch = Watch::new(solve.bounds, solve.regions.as_ref(), &e.scan().lattice)?;
+    let mut watch = Watch::new(solve.bounds, solve.regions.as_deref(), &e.scan().lattice)?;
     if let Some(watch) = &mut watch {
         watch.look(|to| e.write(image, to))?;
     }

@@ -4,6 +4,7 @@ use super::climb;
 use super::prior::Given;
 use super::stopping::{Bounds, Regions};
 use crate::cpu::random::{OneByOne, Random};
+use std::sync::Arc;
 
 /// What is iterated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -65,9 +66,9 @@ pub(super) struct Solve {
     pub(super) relaxation: f64,
     pub(super) decay: f64,
     pub(super) warm: bool,
-    pub(super) prior: Option<Given>,
+    pub(super) prior: Option<Arc<Given>>,
     pub(super) bounds: Bounds,
-    pub(super) regions: Option<Regions>,
+    pub(super) regions: Option<Arc<Regions>>,
 }
 
 /// What a pass over the views saw.
@@ -96,7 +97,7 @@ impl Solve {
             // Quotients' back projection and sensitivity.
             Algorithm::Osem | Algorithm::Mlem => 4,
             Algorithm::Bsrem | Algorithm::Svrg => {
-                let given = self.prior.as_ref().map_or(0, Given::volumes);
+                let given = self.prior.as_ref().map_or(0, |given| given.volumes());
                 climb::volumes(self.prior.is_some(), self.algorithm == Algorithm::Svrg) + given
             }
         };

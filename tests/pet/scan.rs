@@ -223,7 +223,14 @@ impl Plan {
     }
 
     pub(crate) fn history(&self) -> Vec<(f64, u64)> {
-        let mut list = vec![isoc_pet_iteration { log_likelihood: f64::NAN, skipped_voxels: 0 }; 1000];
+        let blank = isoc_pet_iteration {
+            log_likelihood: f64::NAN,
+            penalty: 0.0,
+            change: 0.0,
+            region_change: 0.0,
+            skipped_voxels: 0,
+        };
+        let mut list = vec![blank; 1000];
         let mut written = 0;
         // SAFETY: valid pointers.
         ok(unsafe { isoc_pet_history(self.pet, list.as_mut_ptr(), list.len() as i64, &mut written) });

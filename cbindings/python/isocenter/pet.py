@@ -293,7 +293,7 @@ class PET(Plan):
             and "svrg".
         subsets : int
             "osem", "bsrem" and "svrg": subsets of the views; 0 means 8 of "osem", or one a view where there are fewer, and of the
-            others one for five views, at most 24.
+            others one for three views, at most 40.
         iterations : int
             Passes over all views, at most; 0 means 10.
         first_iteration : int
