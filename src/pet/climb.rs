@@ -69,12 +69,6 @@ pub(super) struct Climb<E: Engine> {
     tally: Tally,
 }
 
-/// Volumes that must be there at a time, besides those that the caller gave for the prior.
-pub(super) fn volumes(prior: bool, reduces_variance: bool) -> usize {
-    // Image, ratio, sensitivity, gradient; weights of seen voxels, slope and curvature; an anchor's total and image, and its gradient.
-    4 + if prior { 3 } else { 0 } + if reduces_variance { 3 } else { 0 }
-}
-
 impl<E: Engine> Climb<E> {
     pub(super) fn new(
         e: &mut E,

@@ -3,7 +3,7 @@
 
 use super::histos::Histos;
 use super::lattice::Lattice;
-use super::prior::Placed;
+use super::prior::{Given, Placed};
 use super::response::Response;
 use super::tables::Tables;
 use super::view::View;
@@ -11,6 +11,7 @@ use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy};
 use crate::error::{Result, fail};
 use std::borrow::Cow;
+use std::sync::Arc;
 
 /// What a plan was told, wherever it computes.
 #[derive(Clone, Debug)]
@@ -154,6 +155,22 @@ pub(super) trait Engine: Sized + Send {
 
     /// The plan's prior, if it was placed; to be forgotten when another one is set.
     fn kept_prior(&mut self) -> &mut Option<Placed<Self::Volume>>;
+    /// The plan's prior where the engine works, copied when it is first asked for.
+    fn place(&mut self, given: &Given) -> Result<Placed<Self::Volume>> {
+        if let Some(kept) = self.kept_prior() {
+            return Ok(kept.clone());
+        }
+        let shape = self.scan().lattice.shape();
+        // They were looked at when they were given.
+        let mut place = |values: &Option<Vec<f32>>| -> Result<Option<Arc<Self::Volume>>> {
+            let Some(values) = values else { return Ok(None) };
+            let volume = self.read(&Array::new(values, shape)?, "weights", NanPolicy::Error, Sign::Any)?;
+            Ok(Some(Arc::new(volume)))
+        };
+        let placed = Placed { prior: given.prior, weights: place(&given.weights)?, anatomy: place(&given.anatomy)? };
+        *self.kept_prior() = Some(placed.clone());
+        Ok(placed)
+    }
 
     /// Makes the projections of these views, unless they are there; so many volumes are needed beside them. What does not fit
     /// into the context's memory is made anew for every use; an error if even that does not fit.

@@ -126,7 +126,7 @@ impl Pet {
             e.prepare(&context, &[], 3 + given.volumes(), job)?;
             job.enter(Stage::Check);
             let image = e.read(&image, "image", policy, Sign::NonNegative)?;
-            let prior = given.place(e)?;
+            let prior = e.place(&given)?;
             job.enter(Stage::Solve);
             let penalty = e.penalty(&prior, &image)?;
             if let Some(gradient) = &mut gradient {

@@ -5,12 +5,8 @@
 //!
 //! Relative differences: J. Nuyts, D. Beque, P. Dupont, L. Mortelmans, IEEE Trans. Nucl. Sci. 49(1), 2002.
 
-use super::engine::Engine;
 use super::lattice::Lattice;
-use crate::array::Array;
-use crate::context::NanPolicy;
 use crate::error::{Result, fail};
-use crate::pet::engine::Sign;
 use std::sync::Arc;
 
 /// phi, of two neighbours f and g.
@@ -107,23 +103,6 @@ impl<V> Clone for Placed<V> {
 }
 
 impl Given {
-    /// Copied when it is first asked for.
-    pub(super) fn place<E: Engine>(&self, e: &mut E) -> Result<Placed<E::Volume>> {
-        if let Some(kept) = e.kept_prior() {
-            return Ok(kept.clone());
-        }
-        let shape = e.scan().lattice.shape();
-        // They were looked at when they were given.
-        let mut place = |values: &Option<Vec<f32>>| -> Result<Option<Arc<E::Volume>>> {
-            let Some(values) = values else { return Ok(None) };
-            let volume = e.read(&Array::new(values, shape)?, "weights", NanPolicy::Error, Sign::Any)?;
-            Ok(Some(Arc::new(volume)))
-        };
-        let placed = Placed { prior: self.prior, weights: place(&self.weights)?, anatomy: place(&self.anatomy)? };
-        *e.kept_prior() = Some(placed.clone());
-        Ok(placed)
-    }
-
     /// Volumes that it takes.
     pub(super) fn volumes(&self) -> usize {
         usize::from(self.weights.is_some()) + usize::from(self.anatomy.is_some())

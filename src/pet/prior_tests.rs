@@ -1,11 +1,12 @@
 //! Priors against sums over pairs in f64, whose gradients are differences of values.
 
 use super::*;
-use crate::array::ArrayMut;
-use crate::context::{Context, ContextOptions};
+use crate::array::{Array, ArrayMut};
+use crate::context::{Context, ContextOptions, NanPolicy};
 use crate::cpu::level::Level;
 use crate::error::Status;
 use crate::pet::cases::{lattices, noise};
+use crate::pet::engine::{Engine, Sign};
 use crate::pet::{Pet, Response, View, Views};
 use std::sync::Arc;
 
@@ -150,7 +151,7 @@ fn curvatures_are_second_derivatives_or_bounds() {
             method: crate::pet::Method::default(),
         };
         let mut e = crate::pet::cpu::engine::CpuEngine::new(Level::detect(), scan).expect("valid");
-        let placed = given.place(&mut e).expect("memory");
+        let placed = e.place(&given).expect("memory");
         let from = Array::new(&image, lattice.shape()).expect("as many");
         let image_there = e.read(&from, "image", NanPolicy::Error, Sign::Any).expect("finite");
         let (mut slopes, mut curvature) = (e.zeros().expect("memory"), e.zeros().expect("memory"));

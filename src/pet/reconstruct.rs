@@ -93,7 +93,7 @@ pub(super) fn reconstruct<E: Engine>(
     }
     let mut state = match sensitivity {
         Some(seen) => {
-            let mut prior = solve.prior.as_ref().map(|given| given.place(e)).transpose()?;
+            let mut prior = solve.prior.as_ref().map(|given| e.place(given)).transpose()?;
             if let Some(prior) = prior.as_mut().filter(|_| some_unseen) {
                 // What nobody measured is no neighbour.
                 let mut weights = e.zeros()?;

@@ -1,6 +1,5 @@
 //! How an image is found: what is iterated, over which views, and what a pass tells.
 
-use super::climb;
 use super::prior::Given;
 use super::stopping::{Bounds, Regions};
 use crate::cpu::random::{OneByOne, Random};
@@ -97,8 +96,12 @@ impl Solve {
             // Quotients' back projection and sensitivity.
             Algorithm::Osem | Algorithm::Mlem => 4,
             Algorithm::Bsrem | Algorithm::Svrg => {
-                let given = self.prior.as_ref().map_or(0, |given| given.volumes());
-                climb::volumes(self.prior.is_some(), self.algorithm == Algorithm::Svrg) + given
+                // Weights of seen voxels, slope and curvature.
+                let prior = self.prior.as_ref().map_or(0, |given| 3 + given.volumes());
+                // An anchor, its gradient, and that of a subset.
+                let anchor = if self.algorithm == Algorithm::Svrg { 3 } else { 0 };
+                // Image, ratio, sensitivity, gradient.
+                4 + prior + anchor
             }
         };
         own + compared
