@@ -1706,7 +1706,7 @@ typedef struct {
     uint32_t projector;
     // Non-zero: isoc_pet_reconstruct begins with the image that it is given, instead of a uniform one.
     uint32_t warm_start;
-    // OSEM, BSREM, SVRG: subsets of views; 0 means 8 of OSEM, or one a view where there are fewer, and of the others one for three views, at most 40.
+    // OSEM, BSREM, SVRG: subsets of views; 0 means 8 of OSEM, or one a view where there are fewer, of BSREM one for five views, at most 24, of SVRG one for three, at most 40.
     uint32_t subsets;
     // Passes over all views; 0 means 10.
     int64_t iterations;

@@ -16,10 +16,10 @@ const BETWEEN_ANCHORS: usize = 2;
 /// The floor of steps, of the uniform image that explains the counts.
 pub(super) const FLOOR: f32 = 1e-4;
 
-/// Subsets where the caller leaves them open: of about three views each.
-pub(super) fn default_subsets(views: usize) -> usize {
-    const MAX: usize = 40;
-    (views / 3).clamp(1, MAX)
+/// Subsets where the caller leaves them open: of five views each, or three of SVRG, which is not hurt by what subsets differ in.
+pub(super) fn default_subsets(algorithm: Algorithm, views: usize) -> usize {
+    let (each, most) = if algorithm == Algorithm::Svrg { (3, 40) } else { (5, 24) };
+    (views / each).clamp(1, most)
 }
 
 /// What is known of an earlier image.

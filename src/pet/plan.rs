@@ -42,7 +42,7 @@ pub struct Options {
     pub iterations: usize,
     /// Passes that were made before: the relaxation and random orders go on from there.
     pub first_iteration: usize,
-    /// Of OSEM; 0 means 8, or one a view where there are fewer. Of BSREM and SVRG; 0 means one for three views, at most 40.
+    /// Of OSEM; 0 means 8, or one a view where there are fewer. Of BSREM; 0 means one for five views, at most 24; of SVRG one for three, at most 40.
     pub subsets: usize,
     /// Steps of `relaxation / (1 + decay k)` in pass k; of RAMLA over the largest factor.
     pub relaxation: f64,
@@ -428,7 +428,7 @@ impl Pet {
             Algorithm::Mlem => 1,
             _ if o.subsets > 0 => o.subsets,
             Algorithm::Osem => DEFAULT_SUBSETS.min(order.len()),
-            Algorithm::Bsrem | Algorithm::Svrg => climb::default_subsets(order.len()),
+            Algorithm::Bsrem | Algorithm::Svrg => climb::default_subsets(o.algorithm, order.len()),
         };
         Ok(Solve {
             algorithm: o.algorithm,

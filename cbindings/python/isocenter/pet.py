@@ -292,8 +292,8 @@ class PET(Plan):
             `reconstruct` begins with the image that it is given, instead of a uniform one. Voxels that start at 0 stay 0, but for "bsrem"
             and "svrg".
         subsets : int
-            "osem", "bsrem" and "svrg": subsets of the views; 0 means 8 of "osem", or one a view where there are fewer, and of the
-            others one for three views, at most 40.
+            "osem", "bsrem" and "svrg": subsets of the views; 0 means 8 of "osem", or one a view where there are fewer, of "bsrem" one for
+            five views, at most 24, of "svrg" one for three, at most 40.
         iterations : int
             Passes over all views, at most; 0 means 10.
         first_iteration : int
