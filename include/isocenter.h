@@ -1721,7 +1721,7 @@ typedef struct {
     double relaxation_decay;
     // Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
     double tolerance;
-    // Above 0: passes end, before `iterations` of them, when one has changed the image by no more, `|after - before| / |after|`. Of SVRG passes that go by subsets count. Where
+    // Above 0: passes end, before `iterations` of them, when one has changed the image by no more, `|after - before| / |after|`. Not judged are the first pass from a uniform image, and SVRG's of one step. Where
     // stop_region_change is set, too, both must hold.
     double stop_change;
     // Above 0: the same with the means of the regions of isoc_pet_set_regions, the largest change over the mean of all regions.

@@ -308,7 +308,7 @@ class PET(Plan):
             Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
         stop_change, stop_region_change : float
             Above 0: passes end when one has changed the image by no more than this, ``|after - before| / |after|``, and the mean of no
-            region of `set_regions` by more, over the mean of all regions. Of "svrg" passes that go by subsets count.
+            region of `set_regions` by more, over the mean of all regions. Not judged are the first pass from a uniform image, and "svrg"'s of one step.
 
         Raises
         ------

@@ -80,7 +80,7 @@ pub struct isoc_pet_options {
     pub relaxation_decay: f64,
     /// Fourier projector: largest error of a kernel's expansion, relative to its largest value; 0 means 1e-5.
     pub tolerance: f64,
-    /// Above 0: passes end, before `iterations` of them, when one has changed the image by no more, `|after - before| / |after|`. Of SVRG passes that go by subsets count. Where
+    /// Above 0: passes end, before `iterations` of them, when one has changed the image by no more, `|after - before| / |after|`. Not judged are the first pass from a uniform image, and SVRG's of one step. Where
     /// stop_region_change is set, too, both must hold.
     pub stop_change: f64,
     /// Above 0: the same with the means of the regions of isoc_pet_set_regions, the largest change over the mean of all regions.
