@@ -1,7 +1,7 @@
 //! BSREM and SVRG: steps up the log-likelihood less a prior, by gradients of subsets of views.
 //!
-//! A step is `f = max(f + lambda (f + floor) / (S + 2 f h) g, 0)`, S the sensitivity of all views, h the prior's second derivatives by the voxel itself (R.
-//! Twyman et al., IEEE Trans. Radiat. Plasma Med. Sci. 7, 2023; M. J. Ehrhardt et al., arXiv:2506.04976). BSREM (A. R. De Pierro, M. E. B. Yamagishi, IEEE Trans. Med. Imag. 20(4), 2001; S. Ahn,
+//! A step is `f = max(f + lambda (f + floor) / (S + 2 f h) g, 0)`, S the sensitivity of all views, h the prior's second derivatives by the voxel itself (M. J.
+//! Ehrhardt et al., arXiv:2506.04976). BSREM (A. R. De Pierro, M. E. B. Yamagishi, IEEE Trans. Med. Imag. 20(4), 2001; S. Ahn,
 //! J. A. Fessler, IEEE Trans. Med. Imag. 22(5), 2003) takes for g that of one subset times their number, and ever smaller lambda. SVRG (R. Johnson, T. Zhang, NIPS 26, 2013) corrects it by
 //! what the subset's gradient was for an earlier image, the anchor, for which the gradient of all views is known. The first pass from a uniform image is OSEM's.
 

@@ -111,8 +111,8 @@ classdef PET < handle
             %   Relaxation       of RAMLA, BSREM and SVRG, above 0 to 1 (1), over 1 + RelaxationDecay (0; of BSREM 0.1, and so for 0) times
             %                    the pass
             %   Projector        'auto' (the default), 'gather' or 'fourier', with Tolerance (1e-5)
-            %   StopChange       passes end when one has changed the image by no more, |after - before| / |after| (0, none); of SVRG passes
-            %                    that go by subsets count
+            %   StopChange       passes end when one has changed the image by no more, |after - before| / |after| (0, none); not
+            %                    judged are the first pass from a uniform image and SVRG's of one step
             %   StopRegionChange the same with the means of the regions of setRegions, the largest change over the mean of all regions
             %                    (0, none); where both are set, both must hold
             self.id = isocenter.internal.plan('pet', self.id);
