@@ -9,7 +9,7 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel, sync_channel};
+use std::sync::mpsc::{RecvTimeoutError, Sender, channel, sync_channel};
 use std::sync::{Arc, Mutex};
 use std::thread::{JoinHandle, ThreadId};
 use std::time::{Duration, Instant};
@@ -330,17 +330,10 @@ impl Context {
 
     /// Runs a part of a call's work on the worker threads, inside [`Context::report_while`] of the whole.
     pub(crate) fn on_workers<T: Send>(&self, job: &Job, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
-        let pool = self.workers.pool();
         if self.progress.is_none() && !self.tells() {
-            return pool.install(|| job.elsewhere(|| work(job)));
+            return self.install(|| job.elsewhere(|| work(job)));
         }
-        let (done, finished) = sync_channel(1);
-        pool.in_place_scope(|scope| {
-            scope.spawn(move |_| {
-                let _ = done.send(job.elsewhere(|| work(job)));
-            });
-            self.wait(job, &finished)
-        })
+        self.beside(false, job, work)
     }
 
     /// The same for work that mostly waits for GPUs: on a thread of its own, so that the worker threads stay free for
@@ -361,15 +354,7 @@ impl Context {
             self.pass_notes(&job);
             return result;
         }
-        self.report_part(part, |job| {
-            let (done, finished) = sync_channel(1);
-            std::thread::scope(|scope| {
-                scope.spawn(move || {
-                    let _ = done.send(job.elsewhere(|| work(job)));
-                });
-                self.wait(job, &finished)
-            })
-        })
+        self.report_part(part, |job| self.beside(true, job, work))
     }
 
     /// One or the other: for work that mostly `waits` for a GPU, or for the worker threads.
@@ -421,7 +406,9 @@ impl Context {
 
     /// Runs on the worker threads, from a thread that is none of them.
     pub(crate) fn install<T: Send>(&self, work: impl FnOnce() -> T + Send) -> T {
-        self.workers.pool().install(work)
+        let (mut done, mut work) = (None, Some(work));
+        self.workers.install(&mut || done = work.take().map(|work| work()));
+        done.unwrap_or_else(|| unreachable!("the pool ran the work"))
     }
 
     /// Runs `work` on this thread, which may [`Context::report`] in between.
@@ -468,14 +455,36 @@ impl Context {
         }
     }
 
-    fn wait<T>(&self, job: &Job, finished: &Receiver<Result<T>>) -> Result<T> {
-        loop {
-            match finished.recv_timeout(REPORTS) {
-                Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => self.report(job),
-                // The scope passes the panic on as soon as this function returns.
-                Err(RecvTimeoutError::Disconnected) => fail!(Internal, "a worker stopped"),
+    /// Runs `work` on the worker threads, or on a thread of its own if it `waits`, while this thread reports.
+    fn beside<T: Send>(&self, waits: bool, job: &Job, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        let (mut done, mut work) = (None, Some(work));
+        self.beside_erased(waits, job, &mut || done = work.take().map(|work| work(job)));
+        done.unwrap_or_else(|| fail!(Internal, "a worker stopped"))
+    }
+
+    /// Compiled once, and not for each kind of work: there are hundreds.
+    fn beside_erased(&self, waits: bool, job: &Job, work: &mut (dyn FnMut() + Send)) {
+        let (done, finished) = sync_channel(1);
+        let worker = move || {
+            job.elsewhere(work);
+            let _ = done.send(());
+        };
+        // A panic ends the wait, too; the scope passes it on as soon as this thread has left it.
+        let wait = || {
+            while let Err(RecvTimeoutError::Timeout) = finished.recv_timeout(REPORTS) {
+                self.report(job);
             }
+        };
+        if waits {
+            std::thread::scope(|scope| {
+                scope.spawn(worker);
+                wait();
+            });
+        } else {
+            self.workers.pool().in_place_scope(|scope| {
+                scope.spawn(move |_| worker());
+                wait();
+            });
         }
     }
 }
@@ -590,6 +599,11 @@ impl Workers {
             })
             .build()?;
         Ok(Self { pool: Some(pool), threads: started })
+    }
+
+    /// Compiled once, and not for each kind of work: there are hundreds.
+    fn install(&self, work: &mut (dyn FnMut() + Send)) {
+        self.pool().install(work);
     }
 
     fn pool(&self) -> &rayon::ThreadPool {

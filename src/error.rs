@@ -156,6 +156,11 @@ impl Error {
     pub fn new(status: Status, message: impl Into<String>) -> Self {
         Self { status, message: message.into() }
     }
+
+    /// Whether more memory would have helped.
+    pub(crate) fn lacks_memory(&self) -> bool {
+        matches!(self.status, Status::MemoryCap | Status::OutOfMemory)
+    }
 }
 
 impl fmt::Display for Error {

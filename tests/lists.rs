@@ -82,20 +82,27 @@ fn numbers<T: Copy, const N: usize>(values: T) -> [u64; N] {
     unsafe { std::mem::transmute_copy(&values) }
 }
 
-/// The mark of numbers that are written as 8 bytes each.
-const MARK: u64 = 0x7ff4_dead_beef_0001;
+/// An element of a list of `$of`, which are whole words of 8 bytes, in which nothing was written.
+macro_rules! unwritten {
+    ($of:ty) => {
+        [0x7ff4_dead_beef_0001u64; size_of::<$of>() / 8]
+    };
+}
 
 #[test]
 fn phantoms() {
     // SAFETY: as `holds` says.
-    holds("ellipses", ISOC_CT_SHEPP_LOGAN_ELLIPSES, [MARK; 6], |out, capacity, count| unsafe {
+    holds("ellipses", ISOC_CT_SHEPP_LOGAN_ELLIPSES, unwritten!(isoc_ct_ellipse), |out, capacity, count| unsafe {
         isoc_ct_shepp_logan(0, 10.0, out.cast(), capacity, count)
     });
     for half_z in [0.0, 4.0] {
         // SAFETY: as above.
-        holds("ellipsoids", ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS, [MARK; 8], |out, capacity, count| unsafe {
-            isoc_mri_shepp_logan(0, 10.0, half_z, out.cast(), capacity, count)
-        });
+        holds(
+            "ellipsoids",
+            ISOC_MRI_SHEPP_LOGAN_ELLIPSOIDS,
+            unwritten!(isoc_mri_ellipsoid),
+            |out, capacity, count| unsafe { isoc_mri_shepp_logan(0, 10.0, half_z, out.cast(), capacity, count) },
+        );
     }
     let plane =
         isoc_mri_ellipsoid { value: 1.0, x: 2.0, y: 0.0, z: 0.0, semi_x: 3.0, semi_y: 1.0, semi_z: 1.0, angle: 0.0 };
@@ -142,7 +149,7 @@ fn pet() -> scan::Plan {
 fn views_and_passes() {
     let plan = pet();
     // SAFETY: as `holds` says.
-    holds("views", 3, [MARK; 2], |out, capacity, count| unsafe {
+    holds("views", 3, unwritten!(isoc_pet_view), |out, capacity, count| unsafe {
         isoc_pet_get_views(plan.pet, out.cast(), capacity, count)
     });
     let mut views = [[0.0; 2]; 3];
@@ -153,7 +160,7 @@ fn views_and_passes() {
     plan.set_options(&isoc_pet_options { iterations: 3, ..sized() });
     plan.reconstruct(&vec![1.0; 3 * plan.voxels()], None, None);
     // SAFETY: as `holds` says.
-    holds("iterations", 3, [MARK; 2], |out, capacity, count| unsafe {
+    holds("iterations", 3, unwritten!(isoc_pet_iteration), |out, capacity, count| unsafe {
         isoc_pet_history(plan.pet, out.cast(), capacity, count)
     });
 }

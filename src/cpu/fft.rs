@@ -7,9 +7,10 @@ use super::buffer::zeros;
 use super::shared::Shared;
 use super::simd::Real;
 use crate::error::{Result, fail};
+use isocenter_fft::Planner;
 use rayon::prelude::*;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftPlanner};
+use rustfft::{Fft, FftDirection};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -61,7 +62,7 @@ impl<T: Real> BoxFft<T> {
         if strides[1] < axes[2].len || strides[0] < axes[1].len * strides[1] {
             fail!(Internal, "strides {strides:?} of {axes:?}");
         }
-        let mut planner = FftPlanner::new();
+        let mut planner = Planner::new();
         let plans = axes.map(|a| planner.plan_fft(a.len, direction));
         Ok(Self { axes, strides, plans })
     }

@@ -32,6 +32,15 @@ impl Function {
     /// `P` is laid out as the kernel's parameter; what it points to stays valid until the stream has passed the launch; the
     /// GPU is current.
     pub(crate) unsafe fn launch<P: Copy>(&self, stream: &Stream, launch: Launch, parameter: &P) -> Result<()> {
+        // SAFETY: by this function's contract.
+        unsafe { self.launch_erased(stream, launch, std::ptr::from_ref(parameter).cast()) }
+    }
+
+    /// Compiled once, and not for each kernel's parameter.
+    ///
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn launch_erased(&self, stream: &Stream, launch: Launch, parameter: *const c_void) -> Result<()> {
         let Launch { grid, block, shared } = launch;
         let limits = [i32::MAX as usize, 65535, 65535];
         if grid.contains(&0) || grid.iter().zip(limits).any(|(n, max)| *n > max) {
@@ -44,7 +53,7 @@ impl Function {
         }
         let [gx, gy, gz] = grid.map(|n| n as u32);
         let [bx, by, bz] = block.map(|n| n as u32);
-        let mut parameters = [std::ptr::from_ref(parameter).cast_mut().cast::<c_void>()];
+        let mut parameters = [parameter.cast_mut()];
         let (raw, list, none) = (self.raw(), parameters.as_mut_ptr(), std::ptr::null_mut());
         // SAFETY: by this function's contract; the driver copies the parameter.
         check("cuLaunchKernel", unsafe {

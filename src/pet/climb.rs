@@ -77,13 +77,12 @@ impl<E: Engine> Climb<E> {
         floor: f32,
         (context, data): (&Context, &E::Data<'_>),
     ) -> Result<Self> {
-        let of = |s: usize| solve.order.iter().copied().skip(s).step_by(solve.subsets).collect();
         let slopes = match &prior {
             Some(_) => Some([e.zeros()?, e.zeros()?]),
             None => None,
         };
         Ok(Self {
-            subsets: (0..solve.subsets).map(of).collect(),
+            subsets: solve.parts(),
             gradient: e.zeros()?,
             keeps: e.spare(context, data, solve.volumes())? >= solve.subsets,
             sensitivity,
@@ -135,7 +134,7 @@ impl<E: Engine> Climb<E> {
             e.fill(&mut self.gradient, 0.0)?;
             for s in pair {
                 let views = &self.subsets[*s];
-                add_gradient(e, views, (image, ratio, &mut self.gradient), data, &mut *progress)?;
+                e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), &mut *progress)?;
                 progress(views.len() as f64 / solve.order.len() as f64)?;
             }
             let ascent = Ascent { times: order.len() as f32 / pair.len() as f32, ..self.ascent(step) };
@@ -156,12 +155,12 @@ impl<E: Engine> Climb<E> {
         for s in solve.shuffled((0..self.subsets.len()).collect(), pass) {
             let views = &self.subsets[s];
             e.fill(&mut self.gradient, 0.0)?;
-            add_gradient(e, views, (image, ratio, &mut self.gradient), data, &mut *progress)?;
+            e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), &mut *progress)?;
             progress(views.len() as f64 / solve.order.len() as f64)?;
             if let Some(Anchor { image: earlier, subsets: Gradients::Again(again), .. }) = &mut self.anchor {
                 self.tally = self.tally + e.tally()?;
                 e.fill(again, 0.0)?;
-                add_gradient(e, views, (earlier, ratio, again), data, &mut *progress)?;
+                e.add_ratios(views, data, Ratio::Discrepancy, (earlier, ratio, again), &mut *progress)?;
                 // Of the earlier image, and told then.
                 e.tally()?;
             }
@@ -190,11 +189,11 @@ impl<E: Engine> Climb<E> {
             match &mut anchor.subsets {
                 Gradients::All(all) => {
                     e.fill(&mut all[s], 0.0)?;
-                    add_gradient(e, views, (image, ratio, &mut all[s]), data, &mut *progress)?;
+                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut all[s]), &mut *progress)?;
                     e.add(&mut anchor.total, &all[s])?;
                 }
                 Gradients::Again(_) => {
-                    add_gradient(e, views, (image, ratio, &mut anchor.total), data, &mut *progress)?;
+                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut anchor.total), &mut *progress)?;
                 }
             }
             progress(views.len() as f64 / solve.order.len() as f64)?;
@@ -234,22 +233,6 @@ impl<E: Engine> Climb<E> {
             _ => Ok(()),
         }
     }
-}
-
-/// sum = sum + gradient of the log-likelihood of some views; `ratio` is room.
-fn add_gradient<E: Engine>(
-    e: &mut E,
-    views: &[usize],
-    (image, ratio, sum): (&E::Volume, &mut E::Volume, &mut E::Volume),
-    data: &E::Data<'_>,
-    progress: Progress,
-) -> Result<()> {
-    for view in views {
-        e.compare(*view, data, image, Ratio::Discrepancy, ratio)?;
-        e.add_adjoint(*view, ratio, sum)?;
-        progress(0.0)?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

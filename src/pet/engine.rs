@@ -195,8 +195,15 @@ pub(super) trait Engine: Sized + Send {
     /// image = image + H^T histo
     fn add_adjoint(&mut self, view: usize, histo: &Self::Volume, image: &mut Self::Volume) -> Result<()>;
 
-    /// Takes the histo-images of a reconstruction: none may have values below 0; non-finite values as in [`Engine::read`].
-    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, job: &Job) -> Result<Self::Data<'a>>;
+    /// Takes the histo-images of a reconstruction: none may have values below 0; non-finite values as in [`Engine::read`]. Its sums will be of
+    /// these subsets of views, if of any.
+    fn load<'a>(
+        &mut self,
+        context: &Context,
+        histos: &Histos<'a>,
+        subsets: &[Vec<usize>],
+        job: &Job,
+    ) -> Result<Self::Data<'a>>;
     fn facts(&self, data: &Self::Data<'_>) -> Facts;
     /// image = image + H^T A
     fn add_sensitivity(&mut self, view: usize, data: &Self::Data<'_>, image: &mut Self::Volume) -> Result<()>;
@@ -209,7 +216,36 @@ pub(super) trait Engine: Sized + Send {
         of: Ratio,
         ratio: &mut Self::Volume,
     ) -> Result<()>;
+    /// Of all that was compared since it was asked for last.
     fn tally(&mut self) -> Result<Tally>;
+    /// sum = sum + H^T ratio of each of these views; `ratio` is room. `progress` hears 0, and may end it.
+    fn add_ratios(
+        &mut self,
+        views: &[usize],
+        data: &Self::Data<'_>,
+        of: Ratio,
+        volumes: Sum<Self::Volume>,
+        progress: Progress,
+    ) -> Result<()> {
+        self.add_ratios_by_view(views, data, of, volumes, progress)
+    }
+
+    /// The same, for engines that can do no better for these views.
+    fn add_ratios_by_view(
+        &mut self,
+        views: &[usize],
+        data: &Self::Data<'_>,
+        of: Ratio,
+        (image, ratio, sum): Sum<Self::Volume>,
+        progress: Progress,
+    ) -> Result<()> {
+        for view in views {
+            self.compare(*view, data, image, of, ratio)?;
+            self.add_adjoint(*view, ratio, sum)?;
+            progress(0.0)?;
+        }
+        Ok(())
+    }
 
     /// image = max(image + step image H^T ratio, 0)
     fn relax(&mut self, view: usize, ratio: &Self::Volume, step: f32, image: &mut Self::Volume) -> Result<()>;
@@ -282,6 +318,9 @@ pub(super) struct Ascent<'a, V> {
     /// With it voxels come back from 0.
     pub(super) floor: f32,
 }
+
+/// Image, room for a ratio, and a sum.
+pub(super) type Sum<'a, V> = (&'a V, &'a mut V, &'a mut V);
 
 /// Called with the part done.
 pub(super) type Progress<'a> = &'a mut (dyn FnMut(f64) -> Result<()> + Send);

@@ -165,7 +165,7 @@ impl Pet {
                 true => e.read(&image.as_array(), "image", context.nan_policy(), Sign::NonNegative)?,
                 false => e.zeros()?,
             };
-            let data = e.load(&context, histos, job)?;
+            let data = e.load(&context, histos, &solve.parts(), job)?;
             e.tally()?;
             let zeros = reconstruct(e, (&data, &mut found), &solve, (&context, job), &mut history)?;
             e.write(&found, &mut image)?;

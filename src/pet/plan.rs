@@ -269,9 +269,9 @@ impl Pet {
             if let Some(doubt) = modelled.and_then(|response| input_doubts::of_widths(response, &scan.lattice)) {
                 self.context.log(LogLevel::Warning, || doubt);
             }
-            let mut engine = match self.gpus().first() {
-                Some(gpu) => AnyEngine::Gpu(Box::new(GpuEngine::new(&self.context, gpu, scan)?)),
-                None => AnyEngine::Cpu(Box::new(CpuEngine::new(self.context.level(), scan)?)),
+            let mut engine = match self.context.gpus() {
+                gpus @ [_, ..] => AnyEngine::Gpu(Box::new(GpuEngine::new(&self.context, gpus, scan)?)),
+                [] => AnyEngine::Cpu(Box::new(CpuEngine::new(self.context.level(), scan)?)),
             };
             each!(&mut engine, e => e.set_stream(self.stream));
             self.engine = Some(engine);

@@ -174,7 +174,7 @@ fn multiply<E: Engine>(
 ) -> Result<()> {
     let order = solve.shuffled(solve.order.clone(), pass);
     for s in 0..solve.subsets {
-        let views: Vec<usize> = order.iter().copied().skip(s).step_by(solve.subsets).collect();
+        let views = solve.subset(&order, s);
         let sensitivity = match kept.get_mut(s).and_then(Option::take) {
             Some(sensitivity) => sensitivity,
             None => {
@@ -187,11 +187,8 @@ fn multiply<E: Engine>(
             }
         };
         let mut sum = e.zeros()?;
-        for view in &views {
-            e.compare(*view, data, image, Ratio::Quotient, ratio)?;
-            e.add_adjoint(*view, ratio, &mut sum)?;
-            progress(1.0 / order.len() as f64)?;
-        }
+        e.add_ratios(&views, data, Ratio::Quotient, (image, ratio, &mut sum), &mut *progress)?;
+        progress(views.len() as f64 / order.len() as f64)?;
         e.scale(image, &sum, &sensitivity)?;
         if let Some(kept) = kept.get_mut(s) {
             *kept = Some(sensitivity);

@@ -107,6 +107,19 @@ impl Solve {
         own + compared
     }
 
+    /// Views of each subset, in the order that is given; none where views follow one another.
+    pub(super) fn parts(&self) -> Vec<Vec<usize>> {
+        match self.algorithm {
+            Algorithm::Ramla => Vec::new(),
+            _ => (0..self.subsets).map(|s| self.subset(&self.order, s)).collect(),
+        }
+    }
+
+    /// Views of a subset, by the order of a pass.
+    pub(super) fn subset(&self, order: &[usize], s: usize) -> Vec<usize> {
+        order.iter().copied().skip(s).step_by(self.subsets).collect()
+    }
+
     /// A list in the order of a pass.
     pub(super) fn shuffled(&self, mut list: Vec<usize>, pass: usize) -> Vec<usize> {
         if let Some(seed) = self.shuffle {

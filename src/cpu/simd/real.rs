@@ -1,7 +1,7 @@
 //! The numbers that vectors hold.
 
 use super::vector::Vector;
-use rustfft::FftNum;
+use isocenter_fft::Planned;
 
 mod sealed {
     pub trait Sealed {}
@@ -10,7 +10,7 @@ mod sealed {
 }
 
 /// f32 or f64.
-pub trait Real: FftNum + Default + sealed::Sealed + crate::cpu::buffer::Plain {
+pub trait Real: Planned + Default + sealed::Sealed + crate::cpu::buffer::Plain {
     /// Unit round-off.
     const UNIT: f64;
     /// The vector that every processor has.

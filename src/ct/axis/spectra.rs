@@ -4,8 +4,9 @@ use super::background::BACKGROUNDS;
 use crate::cpu::buffer::{collected, zeros};
 use crate::ct::rows::filter::padded_bins;
 use crate::error::Result;
+use isocenter_fft::Planner;
+use rustfft::Fft;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::f64::consts::{PI, TAU};
 use std::sync::Arc;
 
@@ -33,7 +34,7 @@ pub(super) struct Scratch {
 impl Spectra {
     /// Windows as wide as the detector is on both sides of these places.
     pub(super) fn new(bins: usize, centres: &[f64]) -> Result<Self> {
-        let fft = FftPlanner::new().plan_fft_forward(padded_bins(bins));
+        let fft = Planner::new().plan_fft_forward(padded_bins(bins));
         let end = bins as f64 - 1.0;
         let halves = collected(centres.iter().map(|c| c.min(end - c).max(2.0)))?;
         Ok(Self { fft, halves, reach: centres.iter().map(|c| c.max(end - c)).fold(0.0, f64::max) })

@@ -11,8 +11,9 @@ use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
 use crate::nufft::course::Course;
 use crate::nufft::lines::{ENOUGH, LineSettings, Lines, MAX_IMAGES};
+use isocenter_fft::Planner;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftDirection, FftPlanner};
+use rustfft::{Fft, FftDirection};
 use std::f64::consts::TAU;
 use std::ops::Range;
 use std::sync::Arc;
@@ -71,7 +72,7 @@ impl<'a> Spectra<'a> {
         let steps = collected(spokes.iter().map(|s| s.step))?;
         // The planner's tables.
         probe(16 * period as u64)?;
-        let row = FftPlanner::new().plan_fft(period, direction);
+        let row = Planner::new().plan_fft(period, direction);
         let (shape, half) =
             ([geometry.ny, geometry.nx], (0..geometry.views()).map(|v| view(v).last).max().unwrap_or(0));
         let lines = Lines::new(LineSettings { shape, tolerance, course: Course::symmetric(half), level }, &steps)?;

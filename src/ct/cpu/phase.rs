@@ -7,8 +7,9 @@ use crate::cpu::level::Level;
 use crate::ct::rows::phase::Phase;
 use crate::error::Result;
 use crate::nufft::kernel::smooth;
+use isocenter_fft::Planner;
+use rustfft::Fft;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -64,7 +65,7 @@ impl<'a> PhaseFilter<'a> {
         let [ny, nx] = lengths(reach, own.len(), bins);
         let response = phase.table([ny, nx])?;
         let read = own.start.saturating_sub(reach)..own.end.saturating_add(reach).min(detector);
-        let mut planner = FftPlanner::new();
+        let mut planner = Planner::new();
         let along_bins = [planner.plan_fft_forward(nx), planner.plan_fft_inverse(nx)];
         let (along_rows, lanes) = (LaneFft::new(ny, level), level.lanes());
         Ok(Self { phase, minimum, bins, own, read, shape: [ny, nx], along_bins, along_rows, lanes, response })

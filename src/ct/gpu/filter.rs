@@ -109,7 +109,7 @@ impl DeviceFilter {
         let natural = response(filter, n)?;
         let scaled = |k: usize| natural[k] / bin_pitch / n as f64;
         let mut impulse = collected((0..n).map(|k| Complex { re: scaled(k), im: 0.0 }))?;
-        rustfft::FftPlanner::new().plan_fft_inverse(n).process(&mut impulse);
+        isocenter_fft::Planner::new().plan_fft_inverse(n).process(&mut impulse);
         let gain: f64 = impulse.iter().map(|z| z.re.abs()).sum();
         let part = log - 4 * passes;
         let table = collected((0..n).map(|s| scaled(frequency(place(s, part), log)) as f32))?;

@@ -6,8 +6,9 @@
 
 use crate::cpu::buffer::{collected, probe, zeros};
 use crate::error::{Result, fail};
+use isocenter_fft::Planner;
+use rustfft::Fft;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -142,7 +143,7 @@ impl RowFilter {
         let padded = padded_bins(bins);
         // The planner's tables.
         probe(Self::table_bytes(bins))?;
-        let mut planner = FftPlanner::new();
+        let mut planner = Planner::new();
         let response = collected(response(filter, padded)?.iter().map(|h| (h / bin_pitch / padded as f64) as f32))?;
         let (forward, inverse) = (planner.plan_fft_forward(padded), planner.plan_fft_inverse(padded));
         Ok(Self { bins, padding, forward, inverse, response })
@@ -236,7 +237,7 @@ fn ramp(padded: usize) -> Result<Vec<f64>> {
         }
     };
     let mut line: Vec<Complex<f64>> = collected((0..padded).map(sample))?;
-    let fft = FftPlanner::new().plan_fft_forward(padded);
+    let fft = Planner::new().plan_fft_forward(padded);
     fft.process_with_scratch(&mut line, &mut zeros(fft.get_inplace_scratch_len())?);
     collected(line.iter().map(|z| z.re))
 }

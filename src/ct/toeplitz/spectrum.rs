@@ -6,9 +6,10 @@ use crate::ct::band_limited::BandLimited;
 use crate::ct::geometry::Geometry;
 use crate::error::{Result, fail};
 use crate::nufft::{Plan, Settings};
+use isocenter_fft::Planner;
 use rayon::prelude::*;
+use rustfft::Fft;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::f64::consts::TAU;
 use std::ops::Range;
 
@@ -40,7 +41,7 @@ pub(super) fn making_bytes(g: &Geometry, band_limited: BandLimited, grid: [usize
 pub(super) fn of(g: &Geometry, band_limited: BandLimited, grid: [usize; 2], level: Level) -> Result<Vec<f32>> {
     let mut rows = differences(g, band_limited, grid, level)?;
     let [gy, gx] = grid;
-    let mut planner = FftPlanner::new();
+    let mut planner = Planner::new();
     let (along, across) = (planner.plan_fft_forward(gx), planner.plan_fft_forward(gy));
     rows.par_chunks_mut(gx).try_for_each_init(
         || zeros(along.get_inplace_scratch_len()),

@@ -4,7 +4,8 @@ use super::long::LongLine;
 use super::tests::{C, download, error, gpu, random, tolerance, upload};
 use super::*;
 use crate::gpu::{Device, DeviceMemory, Precision, Stream};
-use rustfft::{FftDirection, FftPlanner};
+use isocenter_fft::Planner;
+use rustfft::FftDirection;
 use std::sync::Arc;
 
 const PRECISIONS: [Precision; 2] = [Precision::F32, Precision::F64];
@@ -122,7 +123,7 @@ fn check(device: &Arc<Device>, line: &LongLine, case: &Case, precision: Precisio
     unsafe { pass.launch(&stream).expect("launch") };
     let seen = download(device, to.address(), before.len(), precision, &stream);
 
-    let fft = FftPlanner::new()
+    let fft = Planner::new()
         .plan_fft(n, if case.direction == Direction::Forward { FftDirection::Forward } else { FftDirection::Inverse });
     let (mut wanted, mut found, mut untouched) = (Vec::new(), Vec::new(), vec![true; before.len()]);
     let [_, inner] = case.others;

@@ -2,13 +2,14 @@
 
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
+use isocenter_fft::Planner;
 use rayon::prelude::*;
+use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
-use rustfft::{FftDirection, FftPlanner};
 
 /// Transforms rows of `n` in place, unitary: to positions by `Inverse`, exp(+2 pi i), to k-space by `Forward`.
 pub(super) fn transform_rows(rows: &mut [Complex<f64>], n: usize, direction: FftDirection) -> Result<()> {
-    let plan = FftPlanner::<f64>::new().plan_fft(n, direction);
+    let plan = Planner::<f64>::new().plan_fft(n, direction);
     let scale = 1.0 / (n as f64).sqrt();
     rows.par_chunks_exact_mut(n).with_min_len((1 << 12) / n.min(1 << 12)).try_for_each_init(
         || zeros(plan.get_inplace_scratch_len()),

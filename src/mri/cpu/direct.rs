@@ -283,7 +283,8 @@ impl<T: Real> Terms<'_, T> {
                 let zero = V::splat(T::ZERO);
                 let mut place = [[zero; 3]; D];
                 for (place, from) in place.iter_mut().zip(places.iter()) {
-                    *place = from.each_ref().map(|part| V::load(part.as_ptr().add(m)));
+                    let load = |part: usize| V::load(from[part].as_ptr().add(m));
+                    *place = [load(0), load(1), load(2)];
                 }
                 let mut terms = [[zero; 2]; C];
                 for source in self.sources.chunks_exact(length(D, C)) {
@@ -298,7 +299,8 @@ impl<T: Real> Terms<'_, T> {
                     let turns = coarse.sub(nearest(coarse.add(fine))).add(fine);
                     let (cosine, sine) = cos_sin(turns);
                     for (coil, [re, im]) in terms.iter_mut().enumerate() {
-                        let [value, imaginary, negative] = [0, 1, 2].map(|i| number(2 * D + 3 * coil + i));
+                        let first = 2 * D + 3 * coil;
+                        let [value, imaginary, negative] = [number(first), number(first + 1), number(first + 2)];
                         *re = value.fma(cosine, negative.fma(sine, *re));
                         *im = value.fma(sine, imaginary.fma(cosine, *im));
                     }

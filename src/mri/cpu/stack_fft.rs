@@ -5,9 +5,10 @@ use crate::cpu::shared::Shared;
 use crate::cpu::simd::Real;
 use crate::error::Result;
 use crate::mri::stack::Stack;
+use isocenter_fft::Planner;
 use rayon::prelude::*;
+use rustfft::Fft;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::f64::consts::TAU;
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,7 +42,7 @@ impl<T: Real> StackFft<T> {
             let (sin, cos) = (-TAU * turns).sin_cos();
             (place, Complex::new(T::of(cos), T::of(sin)))
         };
-        let mut planner = FftPlanner::new();
+        let mut planner = Planner::new();
         Ok(Self {
             length: depth.length,
             pixels: ny * nx,

@@ -1,7 +1,7 @@
 //! Other GPUs of the context, which take frames of a series: each knows all that the first one does, and copies frames' samples and images from
 //! its memory and back.
 
-use super::peers::{LEAST, lack_memory};
+use super::peers::LEAST;
 use crate::context::{Context, LogLevel};
 use crate::error::Result;
 use crate::gpu::{Device, DeviceReal, Queue, copy_between};
@@ -70,7 +70,7 @@ impl<E> Crew<E> {
             first.reach(device)?;
             device.reach(first)?;
             match make(device) {
-                Err(e) if lack_memory(&e) => {
+                Err(e) if e.lacks_memory() => {
                     context.log(LogLevel::Info, || {
                         format!("frames are not shared out to GPU {}: {}", device.index(), e.message)
                     });

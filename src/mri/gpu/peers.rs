@@ -65,7 +65,7 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
     ) -> Result<Self> {
         let enough = scan.coils.saturating_mul(scan.voxels()) >= LEAST;
         match Self::of(context, first, if enough { others } else { &[] }, scan) {
-            Err(e) if lack_memory(&e) => {
+            Err(e) if e.lacks_memory() => {
                 tell_of_one(context, &e);
                 Self::of(context, first, &[], scan)
             }
@@ -149,7 +149,7 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
         let sent = self.send_maps(first, maps);
         self.wait()?;
         match sent {
-            Err(e) if lack_memory(&e) => {
+            Err(e) if e.lacks_memory() => {
                 tell_of_one(context, &e);
                 self.list.clear();
                 Ok(())
@@ -214,7 +214,7 @@ impl<T: DeviceReal, E: Member<T>> Peers<T, E> {
         let checked = self.each(|peer| peer.engine.check_memory(context, fourier, solve));
         self.have_memory = checked.is_ok();
         match checked {
-            Err(e) if lack_memory(&e) => {
+            Err(e) if e.lacks_memory() => {
                 tell_of_one(context, &e);
                 Ok(())
             }
@@ -363,10 +363,6 @@ impl<E> Peer<E> {
         unsafe { copy_between(from, at, to.count * T::PRECISION.complex(), &queue.stream)? };
         self.done.record(&queue.stream)
     }
-}
-
-pub(super) fn lack_memory(error: &Error) -> bool {
-    matches!(error.status, Status::MemoryCap | Status::OutOfMemory)
 }
 
 fn tell_of_one(context: &Context, error: &Error) {

@@ -3,8 +3,9 @@
 use crate::cpu::buffer::zeros;
 use crate::cpu::level::Level;
 use crate::error::Result;
+use isocenter_fft::Planner;
+use rustfft::Fft;
 use rustfft::num_complex::Complex;
-use rustfft::{Fft, FftPlanner};
 use std::sync::Arc;
 
 pub(super) type C = Complex<f32>;
@@ -43,7 +44,7 @@ pub(super) struct Scratch {
 
 impl LineFft {
     pub(in crate::nufft) fn new(len: [usize; 2], shape: [usize; 2], factors: [Vec<f32>; 2], level: Level) -> Self {
-        let mut planner = FftPlanner::new();
+        let mut planner = Planner::new();
         let plans = len.map(|n| planner.plan_fft_inverse(n));
         Self { len, shape, plans, factors, level }
     }

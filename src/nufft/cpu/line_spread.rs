@@ -147,14 +147,17 @@ impl Task<'_> {
         let (width, floats) = (self.points.taps.width(), self.points.floats());
         let (parts, stride) = if WIDE { (floats / V::LANES, floats) } else { (1, V::LANES) };
         let cells = if WIDE { 1 } else { V::LANES / floats };
-        let [x, y] = [0, 1].map(|axis| pair[0].start[axis].min(pair[1].start[axis]));
+        let [x, y] = [pair[0].start[0].min(pair[1].start[0]), pair[0].start[1].min(pair[1].start[1])];
         let x = x / cells * cells;
         // SAFETY: points of a tile touch rows of the grid and the room behind them, and these are the task's own; values have room
         // behind, and weights zeros on both sides; instructions by the caller's contract.
         unsafe {
             let zero = V::splat(0.0);
-            let along_x = pair.map(|p| p.along_x.as_ptr().add(BEFORE - (p.start[0] - x)));
-            let along_y = pair.map(|p| p.along_y.as_ptr().add(1 - (p.start[1] - y)));
+            // Not `map`, which costs the compiler a page for each kind of vector and number of images.
+            let weights_x = |p: &Point| p.along_x.as_ptr().add(BEFORE - (p.start[0] - x));
+            let weights_y = |p: &Point| p.along_y.as_ptr().add(1 - (p.start[1] - y));
+            let along_x = [weights_x(pair[0]), weights_x(pair[1])];
+            let along_y = [weights_y(pair[0]), weights_y(pair[1])];
             let rows = &self.rows[y..][..width + 1];
             for part in 0..parts {
                 let mut lines = [[zero; N]; 2];
@@ -176,7 +179,7 @@ impl Task<'_> {
                 }
                 for (r, row) in rows.iter().enumerate() {
                     let to = self.cells.at(*row + x * floats + part * V::LANES);
-                    let weights = along_y.map(|w| V::splat(*w.add(r)));
+                    let weights = [V::splat(*along_y[0].add(r)), V::splat(*along_y[1].add(r))];
                     for (v, (first, second)) in lines[0].iter().zip(&lines[1]).enumerate() {
                         let to = to.add(v * stride);
                         second.fma(weights[1], first.fma(weights[0], V::load(to))).store(to);

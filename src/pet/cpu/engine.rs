@@ -237,7 +237,7 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
-    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, job: &Job) -> Result<Data<'a>> {
+    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, _: &[Vec<usize>], job: &Job) -> Result<Data<'a>> {
         let policy = context.nan_policy();
         let mut facts = Facts { largest_factor: 1.0, ..Facts::default() };
         let measured = look(&histos.measured, "measured", policy, Sign::NonNegative)?;

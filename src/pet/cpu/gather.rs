@@ -274,7 +274,8 @@ impl<const OF_DATA: bool> Task<'_, OF_DATA> {
                         } else {
                             own_rows
                         };
-                        let mut weights = rows.map(|r| r.add(run.weight as usize));
+                        // Not `map`, which costs the compiler a page for each of these groups.
+                        let mut weights = [rows[0].add(run.weight as usize), rows[1].add(run.weight as usize)];
                         let mut data = self.input.as_ptr().offset(origin + run.shift);
                         for _ in 0..$length {
                             let [one, two] = [V::splat(*weights[0]), V::splat(*weights[1].add(1))];
@@ -284,7 +285,7 @@ impl<const OF_DATA: bool> Task<'_, OF_DATA> {
                                 sums[1][v] = d.fma(two, sums[1][v]);
                             }
                             data = data.add(1);
-                            weights = weights.map(|w| w.add(2));
+                            weights = [weights[0].add(2), weights[1].add(2)];
                         }
                     }
                 }};

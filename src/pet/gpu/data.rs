@@ -1,10 +1,10 @@
 //! Histo-images of a reconstruction, on the GPU as long as they fit.
 
-use super::array::{Check, Copies, Survey};
+use super::array::{Check, Copies, Place, Survey};
 use crate::array::Array;
 use crate::context::{Job, NanPolicy};
-use crate::error::Result;
-use crate::gpu::Lent;
+use crate::error::{Result, fail};
+use crate::gpu::{Lent, Queue, copy_between};
 use crate::pet::engine::{Facts, Sign};
 use crate::pet::histos::Histos;
 
@@ -15,8 +15,19 @@ const KINDS: usize = 3;
 pub(in crate::pet) struct Data<'a> {
     pub(super) facts: Facts,
     histos: Histos<'a>,
-    /// Volumes of all views.
+    /// Volumes of all views, or of a part of them.
     held: Option<[Option<Lent>; KINDS]>,
+    /// Which of a part's volumes is a view's.
+    places: Option<Vec<usize>>,
+    /// With other GPUs.
+    pub(super) shared: Option<Shared<'a>>,
+}
+
+/// What other GPUs have.
+pub(super) struct Shared<'a> {
+    /// Of each view: which of them takes it, from 1 on, or 0.
+    pub(super) owners: Vec<usize>,
+    pub(super) parts: Vec<Data<'a>>,
 }
 
 /// A view's volumes; 0 where there is none. What was read for them alone goes back to the pool with them.
@@ -80,7 +91,29 @@ impl<'a> Data<'a> {
         }
         let [(measured, ..), (factors, largest_factor, has_zero_factor), (additive, ..)] = found;
         let facts = Facts { measured, factors, additive, largest_factor, has_zero_factor };
-        Ok((Self { facts, histos: *histos, held: hold.then_some(held) }, replaced))
+        Ok((Self { facts, histos: *histos, held: hold.then_some(held), places: None, shared: None }, replaced))
+    }
+
+    /// A copy of some views' volumes, which are held, for another GPU.
+    ///
+    /// # Safety
+    /// The other GPU is current; these volumes stay until its stream has passed the copies.
+    pub(super) unsafe fn part(&self, own: &Queue, other: &Queue, place: Place, views: &[usize]) -> Result<Self> {
+        let Some(held) = &self.held else { fail!(Internal, "histo-images are not held") };
+        let mut places = vec![usize::MAX; self.histos.measured.shape()[0]];
+        views.iter().enumerate().for_each(|(k, view)| places[*view] = k);
+        let mut copies = [None, None, None];
+        for (from, to) in held.iter().zip(&mut copies) {
+            let Some(from) = from else { continue };
+            let to = to.insert(other.pool.take(place.bytes() * views.len())?);
+            for (k, view) in views.iter().enumerate() {
+                let at = |memory: &Lent, k: usize| memory.address() + (k * place.bytes()) as u64;
+                let (from, to) = ((at(from, *view), &*own.device), (at(to, k), &*other.device));
+                // SAFETY: by this function's contract; room for as many volumes.
+                unsafe { copy_between(from, to, place.bytes(), &other.stream)? };
+            }
+        }
+        Ok(Self { facts: self.facts, histos: self.histos, held: Some(copies), places: Some(places), shared: None })
     }
 
     /// Bytes of what is held.
@@ -99,10 +132,11 @@ impl<'a> Data<'a> {
     /// The GPU is current.
     pub(super) unsafe fn view(&self, copies: &Copies, view: usize) -> Result<OfView> {
         let (mut read, mut at) = ([None, None, None], [0; KINDS]);
+        let place = self.places.as_ref().map_or(view, |places| places[view]);
         for (k, kind) in kinds(&self.histos).into_iter().enumerate() {
             let Some((array, _)) = kind else { continue };
             at[k] = match &self.held {
-                Some(held) => held[k].as_ref().map_or(0, |m| m.address() + (view * copies.place.bytes()) as u64),
+                Some(held) => held[k].as_ref().map_or(0, |m| m.address() + (place * copies.place.bytes()) as u64),
                 None => {
                     let memory = copies.queue.pool.take(copies.place.bytes())?;
                     memory.clear(&copies.queue.stream)?;

@@ -1,19 +1,21 @@
 //! The engine on a GPU. All that a plan keeps stays there as long as it fits.
 
 use super::array::{self, Check, Copies, Place, Survey, total};
-use super::data::Data;
+use super::data::{Data, Shared};
 use super::finish::{Finish, What};
 use super::fourier::{self, Fourier};
 use super::gather::max_blocks;
+use super::peers::{Member, Peer, Peers};
 use super::plain::Plain;
 use super::prior::Arguments;
 use super::projection::{Draft, Projection};
+use super::volume::Volume;
 use crate::array::{Array, ArrayMut};
-use crate::context::{Context, Job, NanPolicy};
+use crate::context::{Context, Job, LogLevel, NanPolicy};
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Event, Graph, Lent, Queue, then_wait};
 use crate::pet::direction::Direction;
-use crate::pet::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sign, Tally};
+use crate::pet::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sign, Sum, Tally};
 use crate::pet::histos::Histos;
 use crate::pet::prior::Placed;
 use rayon::prelude::*;
@@ -22,29 +24,20 @@ use std::sync::Arc;
 /// Views of a pass that are launched as one; the caller's wish to cancel is heard in between.
 const PART: usize = 40;
 /// Recorded parts that are kept.
-const KEPT: usize = 64;
+const KEPT: usize = 128;
 /// Views whose tables are made at a time.
 const BATCH: usize = 16;
 
-/// A volume on the GPU, `[y][x][z]`.
-#[derive(Debug)]
-pub(in crate::pet) struct Volume {
-    memory: Lent,
-}
-
-impl Volume {
-    fn at(&self) -> u64 {
-        self.memory.address()
-    }
-}
-
-/// Part of a pass, with the addresses that it was recorded with.
-struct Recorded {
-    order: Vec<usize>,
-    /// Of image, ratio, measured, factors, additive.
+/// What a recorded part of a pass does, with the addresses that it was recorded with.
+#[derive(PartialEq)]
+struct Part {
+    /// Views, and the volumes of what was measured.
+    views: Vec<(usize, u64)>,
+    /// What is summed up; None: RAMLA.
+    of: Option<Ratio>,
+    /// Of image, ratio, sum, and the first view's factors and additive part.
     addresses: [u64; 5],
     max_quotient: f32,
-    graph: Graph,
 }
 
 /// The engine of a plan whose context has a GPU.
@@ -58,7 +51,7 @@ pub(in crate::pet) struct GpuEngine {
     /// Of each view, if it was made and kept.
     projections: Vec<Option<Arc<Projection>>>,
     shared: fourier::Shared,
-    recorded: Vec<Recorded>,
+    recorded: Vec<(Part, Graph)>,
     /// A pair of f64 for each block, and their sum.
     tally: DeviceMemory,
     blocks: usize,
@@ -66,6 +59,9 @@ pub(in crate::pet) struct GpuEngine {
     /// The size of relaxation steps.
     step: DeviceMemory,
     marks: [Event; 2],
+    /// How many parts were launched.
+    turn: usize,
+    peers: Peers<Self>,
     prior: Option<Placed<Volume>>,
     replaced: u64,
     /// Bytes that the present call may take.
@@ -78,7 +74,9 @@ impl GpuEngine {
         self.queue.pool.bytes()
     }
 
-    pub(in crate::pet) fn new(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
+    /// On the first of some GPUs, which the others help.
+    pub(in crate::pet) fn new(context: &Arc<Context>, devices: &[Arc<Device>], scan: Scan) -> Result<Self> {
+        let [device, others @ ..] = devices else { fail!(Internal, "there is no GPU") };
         let queue = Queue::new(device)?;
         let shape = scan.lattice.shape();
         let blocks = max_blocks(shape).max(Plain::blocks(&queue, shape)).max(Fourier::max_blocks(shape));
@@ -99,12 +97,26 @@ impl GpuEngine {
             sum: DeviceMemory::new(device, 2 * size_of::<f64>())?,
             step: DeviceMemory::new(device, size_of::<f32>())?,
             marks: [Event::new(device)?, Event::new(device)?],
+            turn: 0,
+            peers: Peers::new(device, others)?,
             prior: None,
             replaced: 0,
             cap: u64::MAX,
             queue,
             scan,
         })
+    }
+
+    /// Views are shared out however little work there is.
+    #[cfg(test)]
+    pub(super) fn share_always(&mut self) {
+        self.peers.always = true;
+    }
+
+    /// How many GPUs have taken views.
+    #[cfg(test)]
+    pub(super) fn helpers(&self) -> usize {
+        self.peers.list.len()
     }
 
     fn copies(&self) -> Copies<'_> {
@@ -136,6 +148,7 @@ impl GpuEngine {
     }
 
     fn forget(&mut self) {
+        self.peers.dismiss();
         self.recorded.clear();
         self.projections.fill(None);
         self.shared.forget();
@@ -155,22 +168,113 @@ impl GpuEngine {
         self.launch(view, Direction::Adjoint, ratio.at(), to)
     }
 
-    /// The part's launches as one.
-    fn record(
-        &self,
-        order: &[usize],
-        addresses: [u64; 5],
-        data: &Data<'_>,
-        image: &Volume,
-        ratio: &Volume,
-    ) -> Result<Recorded> {
-        let graph = Graph::record(&self.queue.device, &self.queue.stream, || {
-            order.iter().try_for_each(|view| {
-                self.weigh(*view, data, image, Ratio::Discrepancy, ratio)?;
-                self.update(*view, ratio, image)
-            })
-        })?;
-        Ok(Recorded { order: order.to_vec(), addresses, max_quotient: data.facts.max_quotient(), graph })
+    /// Launches a part of a pass as one, recorded when it comes for the first time.
+    fn play(&mut self, views: &[usize], of: Option<Ratio>, data: &Data<'_>, volumes: [&Volume; 3]) -> Result<()> {
+        let [image, ratio, sum] = volumes;
+        let copies = self.copies();
+        // SAFETY: the GPU is current inside `within`.
+        let at = |view: &usize| unsafe { data.view(&copies, *view) };
+        let Some(first) = views.first().map(at).transpose()? else { return Ok(()) };
+        let measured = views.iter().map(|view| Ok((*view, at(view)?.measured))).collect::<Result<_>>()?;
+        let addresses = [image.at(), ratio.at(), sum.at(), first.factors, first.additive];
+        let part = Part { views: measured, of, addresses, max_quotient: data.facts.max_quotient() };
+        let at = match self.recorded.iter().position(|(known, _)| *known == part) {
+            Some(at) => at,
+            None => {
+                let graph = Graph::record(&self.queue.device, &self.queue.stream, || {
+                    views.iter().try_for_each(|view| {
+                        self.weigh(*view, data, image, of.unwrap_or(Ratio::Discrepancy), ratio)?;
+                        match of {
+                            Some(_) => {
+                                self.launch(*view, Direction::Adjoint, ratio.at(), Finish::new(What::Add, sum.at()))
+                            }
+                            None => self.update(*view, ratio, image),
+                        }
+                    })
+                })?;
+                if self.recorded.len() == KEPT {
+                    self.recorded.clear();
+                }
+                self.recorded.push((part, graph));
+                self.recorded.len() - 1
+            }
+        };
+        // SAFETY: volumes, data and projections are there until the stream has passed the launch.
+        unsafe { self.recorded[at].1.launch(&self.queue.stream)? };
+        // One part is under way while the next one is launched.
+        self.marks[self.turn % 2].record(&self.queue.stream)?;
+        self.turn += 1;
+        self.marks[self.turn % 2].synchronize()
+    }
+
+    /// [`Engine::add_ratios`] with other GPUs, which have taken their part of the data.
+    fn add_shared(
+        &mut self,
+        peers: &mut [Peer<Self>],
+        (views, data, shared): (&[usize], &Data<'_>, &Shared<'_>),
+        of: Ratio,
+        (image, ratio, sum): Sum<Volume>,
+        progress: Progress,
+    ) -> Result<()> {
+        let part = |gpu: usize| -> Vec<usize> { views.iter().copied().filter(|v| shared.owners[*v] == gpu).collect() };
+        self.peers.ready.record(&self.queue.stream)?;
+        let mut at_work = Vec::new();
+        for ((peer, data), gpu) in peers.iter_mut().zip(&shared.parts).zip(1..) {
+            let views = part(gpu);
+            if !views.is_empty() {
+                peer.begin((&self.queue, &self.peers.ready), image, (&views, data), of)?;
+                at_work.push(&*peer);
+            }
+        }
+        self.add_own(&part(0), data, of, (image, ratio, sum), progress)?;
+        for peer in at_work {
+            self.queue.stream.wait(&peer.done)?;
+            // SAFETY: volumes of the plan's; the GPU is current inside `within`.
+            unsafe { self.place.add(&self.queue, sum.at(), peer.arrived.at())? };
+        }
+        Ok(())
+    }
+
+    /// What other GPUs take of the data, some views each.
+    fn take_parts<'a>(
+        &mut self,
+        context: &Context,
+        data: &Data<'a>,
+        views: &[Vec<usize>],
+        job: &Job,
+    ) -> Result<Vec<Data<'a>>> {
+        while self.peers.list.len() < views.len() {
+            let arrived = Volume { memory: self.room()? };
+            self.peers.make(&self.context, &self.queue.device, &self.scan, arrived)?;
+        }
+        let with_views = self.peers.list.iter_mut().zip(views);
+        with_views.map(|(peer, views)| peer.take((context, job), &self.queue, data, views)).collect()
+    }
+
+    /// Gives other GPUs their part of the data.
+    fn share<'a>(&mut self, context: &Context, data: &mut Data<'a>, owners: Vec<usize>, job: &Job) -> Result<()> {
+        let gpus = owners.iter().max().map_or(1, |last| last + 1);
+        let views: Vec<Vec<usize>> =
+            (0..gpus).map(|gpu| (0..owners.len()).filter(|view| owners[*view] == gpu).collect()).collect();
+        match self.take_parts(context, data, &views[1..], job) {
+            Ok(parts) => {
+                context.log(LogLevel::Info, || {
+                    let others = self.peers.list.iter().zip(&views[1..]);
+                    let others = others.map(|(p, views)| format!(", GPU {} {}", p.device.index(), views.len()));
+                    let first = self.queue.device.index();
+                    format!("GPU {first} takes {} views{}", views[0].len(), others.collect::<String>())
+                });
+                data.shared = Some(Shared { owners, parts });
+                Ok(())
+            }
+            Err(e) if e.lacks_memory() => {
+                context.log(LogLevel::Info, || format!("views are not shared out among GPUs: {}", e.message));
+                self.peers.dismiss();
+                self.peers.refused = true;
+                Ok(())
+            }
+            Err(e) => Err(e),
+        }
     }
 
     fn neighbours(&self, prior: &Placed<Volume>, image: &Volume) -> Arguments {
@@ -198,6 +302,42 @@ impl GpuEngine {
     }
 }
 
+impl Member for GpuEngine {
+    fn alone(context: &Arc<Context>, device: &Arc<Device>, scan: Scan) -> Result<Self> {
+        Self::new(context, std::slice::from_ref(device), scan)
+    }
+
+    fn queue(&self) -> &Queue {
+        &self.queue
+    }
+
+    fn place(&self) -> Place {
+        self.place
+    }
+
+    fn is_complete(&self, views: &[usize]) -> bool {
+        views.iter().all(|view| self.projections[*view].as_ref().is_some_and(|p| p.is_complete()))
+    }
+
+    fn add_own(
+        &mut self,
+        views: &[usize],
+        data: &Data<'_>,
+        of: Ratio,
+        (image, ratio, sum): Sum<Volume>,
+        progress: Progress,
+    ) -> Result<()> {
+        if !data.is_held() || !self.is_complete(views) {
+            return self.add_ratios_by_view(views, data, of, (image, ratio, sum), progress);
+        }
+        for part in views.chunks(PART) {
+            self.play(part, Some(of), data, [image, ratio, sum])?;
+            progress(0.0)?;
+        }
+        Ok(())
+    }
+}
+
 impl Engine for GpuEngine {
     type Volume = Volume;
     type Data<'a> = Data<'a>;
@@ -221,7 +361,7 @@ impl Engine for GpuEngine {
     fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
         let device = self.queue.device.clone();
         let _current = device.enter()?;
-        then_wait(self, work, |engine| engine.queue.stream.synchronize())
+        then_wait(self, work, |engine| engine.queue.stream.synchronize().and(engine.peers.wait()))
     }
 
     fn kept_prior(&mut self) -> &mut Option<Placed<Volume>> {
@@ -274,7 +414,7 @@ impl Engine for GpuEngine {
         let volume = self.place.bytes() as u64;
         let cap = context.gpu_memory(&self.queue.device, self.queue.pool.bytes())?;
         // Some more for copies of arrays.
-        let held = self.kept() + data.held() + (volumes as u64 + 4) * volume;
+        let held = self.kept() + data.held() + (volumes + self.peers.list.len() + 4) as u64 * volume;
         Ok((cap.saturating_sub(held) / volume) as usize)
     }
 
@@ -315,13 +455,22 @@ impl Engine for GpuEngine {
         self.launch(view, Direction::Adjoint, histo.at(), Finish::new(What::Add, image.at()))
     }
 
-    fn load<'a>(&mut self, context: &Context, histos: &Histos<'a>, job: &Job) -> Result<Data<'a>> {
+    fn load<'a>(
+        &mut self,
+        context: &Context,
+        histos: &Histos<'a>,
+        subsets: &[Vec<usize>],
+        job: &Job,
+    ) -> Result<Data<'a>> {
         // Room for volumes that are asked for later, and for copies of arrays.
         let besides = self.kept() + 12 * self.place.bytes() as u64;
         let hold = besides + Data::bytes(histos, self.place.bytes()) <= self.cap;
         // SAFETY: the GPU is current inside `within`, which waits for the stream.
-        let (data, replaced) = unsafe { Data::load(&self.copies(), histos, context.nan_policy(), hold, job)? };
+        let (mut data, replaced) = unsafe { Data::load(&self.copies(), histos, context.nan_policy(), hold, job)? };
         self.replaced += replaced;
+        if let Some(owners) = self.peers.split(self.place, self.scan.views.len(), subsets).filter(|_| hold) {
+            self.share(context, &mut data, owners, job)?;
+        }
         Ok(data)
     }
 
@@ -350,7 +499,27 @@ impl Engine for GpuEngine {
         // SAFETY: the tally has so many pairs; the GPU is current inside `within`.
         unsafe { total(&self.queue, self.tally.address(), self.blocks, self.sum.address())? };
         self.queue.fetch(self.sum.address(), &mut sum)?;
-        Ok(Tally { log_likelihood: sum[0], skipped: sum[1] as u64 })
+        let mut all = Tally { log_likelihood: sum[0], skipped: sum[1] as u64 };
+        for peer in &mut self.peers.list {
+            let _current = peer.device.enter()?;
+            all = all + peer.engine.tally()?;
+        }
+        Ok(all)
+    }
+
+    fn add_ratios(
+        &mut self,
+        views: &[usize],
+        data: &Data<'_>,
+        of: Ratio,
+        volumes: Sum<Volume>,
+        progress: Progress,
+    ) -> Result<()> {
+        let Some(shared) = &data.shared else { return self.add_own(views, data, of, volumes, progress) };
+        let mut peers = std::mem::take(&mut self.peers.list);
+        let added = self.add_shared(&mut peers, (views, data, shared), of, volumes, progress);
+        self.peers.list = peers;
+        added
     }
 
     fn relax(&mut self, view: usize, ratio: &Volume, step: f32, image: &mut Volume) -> Result<()> {
@@ -422,34 +591,12 @@ impl Engine for GpuEngine {
         (image, ratio): (&mut Volume, &mut Volume),
         progress: Progress,
     ) -> Result<()> {
-        let complete = |view: &usize| self.projections[*view].as_ref().is_some_and(|p| p.is_complete());
-        if !data.is_held() || !order.iter().all(complete) {
+        if !data.is_held() || !self.is_complete(order) {
             return self.ramla_by_view(order, data, step, (image, ratio), progress);
         }
         self.set_step(step)?;
-        for (k, part) in order.chunks(PART).enumerate() {
-            // SAFETY: the GPU is current inside `within`.
-            let first = unsafe { data.view(&self.copies(), 0)? };
-            let addresses = [image.at(), ratio.at(), first.measured, first.factors, first.additive];
-            let max_quotient = data.facts.max_quotient();
-            let same = |r: &Recorded| r.order == part && r.addresses == addresses && r.max_quotient == max_quotient;
-            let at = match self.recorded.iter().position(same) {
-                Some(at) => at,
-                None => {
-                    if self.recorded.len() == KEPT {
-                        self.recorded.clear();
-                    }
-                    self.recorded.push(self.record(part, addresses, data, image, ratio)?);
-                    self.recorded.len() - 1
-                }
-            };
-            // SAFETY: volumes, data and projections are there until the stream has passed the launch.
-            unsafe { self.recorded[at].graph.launch(&self.queue.stream)? };
-            // One part is under way while the next one is launched.
-            self.marks[k % 2].record(&self.queue.stream)?;
-            if k > 0 {
-                self.marks[(k - 1) % 2].synchronize()?;
-            }
+        for part in order.chunks(PART) {
+            self.play(part, None, data, [image, ratio, image])?;
             progress(part.len() as f64 / order.len() as f64)?;
         }
         Ok(())

@@ -9,12 +9,16 @@ mod finish;
 mod fourier;
 mod gather;
 mod parts;
+mod peers;
 mod plain;
 mod prior;
 mod projection;
 pub(super) mod scatter;
 mod steps;
+mod volume;
 
+#[cfg(test)]
+mod peers_tests;
 #[cfg(test)]
 mod prior_tests;
 #[cfg(test)]

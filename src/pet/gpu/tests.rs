@@ -35,7 +35,7 @@ fn scan(lattice: Lattice, views: Vec<View>, response: Option<Response>, given: V
 }
 
 /// Both ways to project, with expansions that err less than rounding does.
-const METHODS: [Method; 2] = [
+pub(super) const METHODS: [Method; 2] = [
     Method { projector: Projector::Gather, tolerance: 0.0 },
     Method { projector: Projector::Fourier, tolerance: 1e-6 },
 ];
@@ -43,14 +43,14 @@ const METHODS: [Method; 2] = [
 fn engine(context: &Arc<Context>, lattice: Lattice, views: &[View], response: &Response, method: Method) -> GpuEngine {
     let given = views.iter().map(|_| None).collect();
     let scan = Scan { method, ..scan(lattice, views.to_vec(), Some(response.clone()), given) };
-    GpuEngine::new(context, &context.gpus()[0], scan).expect("memory")
+    GpuEngine::new(context, &context.gpus()[..1], scan).expect("memory")
 }
 
-fn array<const N: usize>(values: &[f32], shape: [usize; N]) -> Array<'_, N> {
+pub(super) fn array<const N: usize>(values: &[f32], shape: [usize; N]) -> Array<'_, N> {
     Array::new(values, shape).expect("as many values")
 }
 
-fn array_mut<const N: usize>(values: &mut [f32], shape: [usize; N]) -> ArrayMut<'_, N> {
+pub(super) fn array_mut<const N: usize>(values: &mut [f32], shape: [usize; N]) -> ArrayMut<'_, N> {
     ArrayMut::new(values, shape).expect("as many values")
 }
 
@@ -152,7 +152,7 @@ fn a_caller_s_own_tables_serve_as_well() {
         for direction in [view(20.0, 0.0), view(100.0, 3.0)] {
             let tables = Tables::given(&lattice, &direction, map.clone(), offsets, &values).expect("valid");
             let scan = scan(lattice, vec![direction], None, vec![Some(tables.clone())]);
-            let mut e = GpuEngine::new(&context, &context.gpus()[0], scan).expect("memory");
+            let mut e = GpuEngine::new(&context, &context.gpus()[..1], scan).expect("memory");
             let volume = noise(lattice.voxels(), 8);
             for forward in [true, false] {
                 let found = project(&context, &mut e, forward, &volume, 0);
@@ -164,18 +164,18 @@ fn a_caller_s_own_tables_serve_as_well() {
 }
 
 /// A scan with few counts, factors with zeros, and an additive part that is 0 in places.
-struct Small {
-    lattice: Lattice,
-    views: Vec<View>,
+pub(super) struct Small {
+    pub(super) lattice: Lattice,
+    pub(super) views: Vec<View>,
     response: Response,
-    image: Vec<f32>,
+    pub(super) image: Vec<f32>,
     measured: Vec<f32>,
     factors: Vec<f32>,
     additive: Vec<f32>,
 }
 
 impl Small {
-    fn new(radial: Radial) -> Self {
+    pub(super) fn new(radial: Radial) -> Self {
         let lattice = Lattice::new([13, 26, 23], [4.0; 3]).expect("valid");
         let views: Vec<View> = (0..7).map(|k| view(26.0 * f64::from(k), [-6.0, 0.0, 6.0][k as usize % 3])).collect();
         let mut response = Response::new(150.0, radial, 5.8);
@@ -192,7 +192,7 @@ impl Small {
         Self { lattice, views, response, image, measured, factors, additive }
     }
 
-    fn histos(&self, with: bool) -> Histos<'_> {
+    pub(super) fn histos(&self, with: bool) -> Histos<'_> {
         let [nz, ny, nx] = self.lattice.shape();
         let shape = [self.views.len(), nz, ny, nx];
         let optional = |values| with.then(|| array(values, shape));
@@ -203,7 +203,12 @@ impl Small {
         }
     }
 
-    fn engine(&self, context: &Arc<Context>, method: Method) -> GpuEngine {
+    pub(super) fn scan(&self) -> Scan {
+        let given = self.views.iter().map(|_| None).collect();
+        scan(self.lattice, self.views.clone(), Some(self.response.clone()), given)
+    }
+
+    pub(super) fn engine(&self, context: &Arc<Context>, method: Method) -> GpuEngine {
         engine(context, self.lattice, &self.views, &self.response, method)
     }
 }
@@ -223,7 +228,7 @@ fn comparison_and_update_are_what_they_say() {
                 let (tally, facts) = e
                     .run(&context, |e, job| {
                         e.prepare(&context, &[v], 3, job)?;
-                        let data = e.load(&context, &small.histos(with), job)?;
+                        let data = e.load(&context, &small.histos(with), &[], job)?;
                         let mut f =
                             e.read(&array(&small.image, shape), "image", NanPolicy::Error, Sign::NonNegative)?;
                         let mut r = e.zeros()?;
@@ -297,7 +302,7 @@ fn passes(context: &Arc<Context>, e: &mut GpuEngine, small: &Small, by_view: boo
     let tallies = e
         .run(context, |e, job| {
             e.prepare(context, &order, 3, job)?;
-            let data = e.load(context, &small.histos(true), job)?;
+            let data = e.load(context, &small.histos(true), &[], job)?;
             let (mut f, mut r) = (e.zeros()?, e.zeros()?);
             e.fill(&mut f, 0.4)?;
             e.tally()?;
@@ -444,7 +449,7 @@ fn bad_values_are_named() {
     let mut factors = small.factors.clone();
     factors[2 * small.lattice.voxels() + 5] = f32::INFINITY;
     histos.factors = Some(array(&factors, histos.measured.shape()));
-    let loaded = e.run(&context, |e, job| e.load(&context, &histos, job).map(|_| ()));
+    let loaded = e.run(&context, |e, job| e.load(&context, &histos, &[], job).map(|_| ()));
     let message = loaded.expect_err("infinite").message;
     assert_eq!(message, "factors[2, 0, 0, 5] is inf; it must be finite (or set the NaN policy to replace)");
 }

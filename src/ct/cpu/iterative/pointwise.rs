@@ -61,10 +61,14 @@ fn lanes<C: Change, const L: usize, const ALONG: bool>(level: Level, group: Grou
         }
         sums
     };
-    let parts: Vec<[f64; L]> = y.par_chunks_mut(PART).enumerate().map(|(k, y)| part(k, y)).collect();
-    for part in parts {
+    for part in of_parts::<L>(y, &part) {
         part.iter().enumerate().for_each(|(l, s)| sums[l % factors.len()] += s);
     }
+}
+
+/// Compiled once, and not for each change.
+fn of_parts<const L: usize>(y: &mut [f32], part: &(dyn Fn(usize, &mut [f32]) -> [f64; L] + Sync)) -> Vec<[f64; L]> {
+    y.par_chunks_mut(PART).enumerate().map(|(k, y)| part(k, y)).collect()
 }
 
 struct Part<'a, C, const L: usize, const ALONG: bool, const SHARED: bool> {

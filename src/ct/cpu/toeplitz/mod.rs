@@ -14,8 +14,9 @@ use crate::cpu::shared::Shared;
 use crate::cpu::simd::{Plain, vectorised};
 use crate::ct::toeplitz::{Doubled, Toeplitz};
 use crate::error::{Result, fail};
+use isocenter_fft::Planner;
 use rayon::prelude::*;
-use rustfft::{Fft, FftPlanner};
+use rustfft::Fft;
 use std::ops::Range;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -55,7 +56,7 @@ impl<'a> Product<'a> {
     /// For so many threads, of which each takes two slices at a time if they are small.
     pub(in crate::ct) fn new(toeplitz: &'a Toeplitz, level: Level, threads: usize) -> Result<Self> {
         let threads = threads.max(1);
-        let mut planner = FftPlanner::new();
+        let mut planner = Planner::new();
         let (forward, inverse) = (
             toeplitz.shape.grid.map(|n| planner.plan_fft_forward(n)),
             toeplitz.shape.grid.map(|n| planner.plan_fft_inverse(n)),
