@@ -705,6 +705,10 @@ static isoc_pet_lost lost;
 
 /* What a scanner's factors, and events that it detects, are made of. */
 static void has_corrections(void) {
+    /* Views that need few lines. */
+    isoc_pet_geometry level = geometry();
+    level.max_tilt = 0.04;
+    check_ok("set_geometry", isoc_pet_set_geometry(pet, &level, NULL));
     has_scanner();
     for (int k = 0; k < CRYSTALS; k++)
         efficiencies[k] = 0.5f + 0.04f * (float)k;
@@ -730,9 +734,6 @@ static isoc_pet_scatter_found estimate;
 
 /* What randoms and scatter are made of, with lines so level that a view has few. */
 static void has_background(void) {
-    isoc_pet_geometry level = geometry();
-    level.max_tilt = 0.04;
-    check_ok("set_geometry", isoc_pet_set_geometry(pet, &level, NULL));
     has_corrections();
     for (int k = 0; k < 2 * CRYSTALS; k++)
         sums[k] = 100;

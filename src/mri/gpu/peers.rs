@@ -3,7 +3,7 @@
 
 use super::q::Q;
 use crate::context::{Context, Job, LogLevel};
-use crate::error::{Error, Result, Status};
+use crate::error::{Error, Result};
 use crate::gpu::{Device, DeviceReal, Event, Queue, copy_between};
 use crate::mri::engine::{Engine, Scan, Solve};
 use crate::mri::trajectory::Trajectory;
