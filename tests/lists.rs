@@ -149,7 +149,7 @@ fn pet() -> scan::Plan {
 fn views_and_passes() {
     let plan = pet();
     // SAFETY: as `holds` says.
-    holds("views", 3, unwritten!(isoc_pet_view), |out, capacity, count| unsafe {
+    holds("views", 3, unwritten!([f64; 2]), |out, capacity, count| unsafe {
         isoc_pet_get_views(plan.pet, out.cast(), capacity, count)
     });
     let mut views = [[0.0; 2]; 3];
