@@ -2786,6 +2786,9 @@ isoc_status isoc_pet_sensitivity(isoc_pet *pet, const isoc_tensor *factors, cons
 //
 // The image is in counts a voxel and view where factors are attenuation and normalisation alone. With relaxation 1 and one view a
 // block, RAMLA gets from a uniform image to a sharp one in few passes and goes on to noise: fewer passes, or less relaxation.
+//
+// The first GPU of the context computes. Its other GPUs take some views of each subset of OSEM, MLEM, BSREM and SVRG where that is faster, if histo-images
+// fit the memory of the first and each one's views that of the others; the image is the same to rounding. RAMLA's views follow one another, on the first.
 isoc_status isoc_pet_reconstruct(isoc_pet *pet,
                                  const isoc_tensor *measured,
                                  const isoc_tensor *factors,

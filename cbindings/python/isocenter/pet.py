@@ -465,6 +465,7 @@ class PET(Plan):
         Notes
         -----
         `factors` makes those of a scanner of crystals and a map of attenuation, for an image in Bq/ml or in decays a voxel.
+        The context's first GPU computes; its others take some views of each subset of OSEM, MLEM, BSREM and SVRG where that is faster.
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")

@@ -141,6 +141,9 @@ pub unsafe extern "C" fn isoc_pet_sensitivity(
 /// The image is in counts a voxel and view where factors are attenuation and normalisation alone. With relaxation 1 and one view a
 /// block, RAMLA gets from a uniform image to a sharp one in few passes and goes on to noise: fewer passes, or less relaxation.
 ///
+/// The first GPU of the context computes. Its other GPUs take some views of each subset of OSEM, MLEM, BSREM and SVRG where that is faster, if histo-images
+/// fit the memory of the first and each one's views that of the others; the image is the same to rounding. RAMLA's views follow one another, on the first.
+///
 /// # Safety
 /// Tensors are NULL or valid.
 #[unsafe(no_mangle)]
