@@ -2752,8 +2752,9 @@ isoc_status isoc_pet_set_stream(isoc_pet *pet,
 // Tells what the plan found and decided.
 isoc_status isoc_pet_get_info(isoc_pet *pet, isoc_pet_info *info);
 
-// Maximum number of bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
-// the GPU that it computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for.
+// Number of bytes of working memory that isoc_pet_reconstruct needs under the present geometry, response and options: of the host, or of the GPU that it
+// computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for. Where the cap leaves room beside all this, a
+// reconstruction keeps histo-images on the GPU, and sensitivities of OSEM's or gradients of SVRG's subsets, too.
 isoc_status isoc_pet_memory(isoc_pet *pet,
                             uint64_t *bytes);
 

@@ -104,6 +104,24 @@ struct FftSeveral {
     }
 };
 
+// Lines across, as many as there are, whose number need not be a power of 2.
+struct FftBand {
+    int width;
+    // To divide by the width: see `divide`.
+    unsigned by_width;
+
+    __device__ inline int butterflies(const FftPass &pass) const { return pass.count * width; }
+    __device__ inline void butterfly(int b, const FftPass &, int &line, int &q) const {
+        q = divide(b, by_width);
+        line = b - q * width;
+    }
+    template <int R, class T, class F> __device__ inline void each(int line, int position, int stride, const F &f) const {
+        const int start = position * width + line, apart = stride * width;
+#pragma unroll
+        for (int r = 0; r < R; r++) f(r, start + r * apart);
+    }
+};
+
 // One pass of butterflies; `load` is called in the first pass, as load.run<R>(v, line, position, stride), and `store` in the
 // last.
 template <int R, class Lines, class T, class Load, class Store>
@@ -149,9 +167,9 @@ template <class Pass> __device__ inline void with_radix(int radix, const Pass &p
     }
 }
 
-template <bool ALONG, class T, class Load, class Store> struct FftPassOf {
+template <class Lines, class T, class Load, class Store> struct FftPassOf {
     const FftLine &line;
-    const FftLines<ALONG> &lines;
+    const Lines &lines;
     Complex<T> *shared;
     const Load &load;
     const Store &store;
@@ -160,14 +178,19 @@ template <bool ALONG, class T, class Load, class Store> struct FftPassOf {
     template <int R> __device__ inline void run() const { fft_pass<R>(line, k, lines, shared, load, store); }
 };
 
-// All passes of a block's lines.
-template <class T, bool ALONG, class Load, class Store>
-__device__ inline void fft_transform(const FftLine &line, const FftLines<ALONG> &lines, const Load &load, const Store &store) {
-    extern __shared__ char fft_shared[];
-    Complex<T> *shared = reinterpret_cast<Complex<T> *>(fft_shared);
+// All passes of a block's lines, by way of so much shared memory.
+template <class T, class Lines, class Load, class Store>
+__device__ inline void
+fft_transform(const FftLine &line, const Lines &lines, Complex<T> *shared, const Load &load, const Store &store) {
 #pragma unroll 1
     for (int k = 0; k < line.passes; k++) {
         if (k) __syncthreads();
-        with_radix(line.pass[k].radix, FftPassOf<ALONG, T, Load, Store>{line, lines, shared, load, store, k});
+        with_radix(line.pass[k].radix, FftPassOf<Lines, T, Load, Store>{line, lines, shared, load, store, k});
     }
+}
+
+template <class T, bool ALONG, class Load, class Store>
+__device__ inline void fft_transform(const FftLine &line, const FftLines<ALONG> &lines, const Load &load, const Store &store) {
+    extern __shared__ char fft_shared[];
+    fft_transform(line, lines, reinterpret_cast<Complex<T> *>(fft_shared), load, store);
 }

@@ -20,27 +20,59 @@ struct Copy {
 };
 static_assert(sizeof(Copy) == 96);
 
-// Along x, so that most callers' arrays are read in order.
-template <class F> __device__ inline void each_voxel(const Copy &p, F f) {
-    const long long count = p.sizes[0] * p.sizes[1] * p.sizes[2];
-    for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < count; i += gridDim.x * (long long)THREADS) {
-        const long long row = i / p.sizes[2], x = i - row * p.sizes[2], z = row / p.sizes[1], y = row - z * p.sizes[1];
-        f(i, z * p.strides[0] + y * p.strides[1] + x * p.strides[2], (y * p.sizes[2] + x) * p.column + z);
+// Voxels of a tile along x and along z.
+constexpr int SIDE = 32, ROWS = THREADS / SIDE;
+
+// Between both by tiles: arrays are read or written along x, in which most callers' are in order, volumes along z. `array(index, place)` is called with voxels'
+// places in the array, `volume(place)` with those in the volume; each with the tile's value.
+template <bool READ, class Array, class Volume> __device__ inline void by_tiles(const Copy &p, const Array &array, const Volume &volume) {
+    __shared__ float tile[SIDE][SIDE + 1];
+    const int along = threadIdx.x % SIDE, across = threadIdx.x / SIDE;
+    const long long nz = p.sizes[0], ny = p.sizes[1], nx = p.sizes[2];
+    const long long over_x = (nx + SIDE - 1) / SIDE, over_z = (nz + SIDE - 1) / SIDE;
+    for (long long t = blockIdx.x; t < ny * over_x * over_z; t += gridDim.x) {
+        const long long row = t / over_x, y = row / over_z;
+        const long long x0 = (t - row * over_x) * SIDE, z0 = (row - y * over_z) * SIDE;
+        auto of_array = [&]() {
+#pragma unroll
+            for (int k = 0; k < SIDE; k += ROWS) {
+                const long long x = x0 + along, z = z0 + across + k;
+                if (x < nx && z < nz) {
+                    array((z * ny + y) * nx + x, z * p.strides[0] + y * p.strides[1] + x * p.strides[2], tile[across + k][along]);
+                }
+            }
+        };
+        auto of_volume = [&]() {
+#pragma unroll
+            for (int k = 0; k < SIDE; k += ROWS) {
+                const long long x = x0 + across + k, z = z0 + along;
+                if (x < nx && z < nz) volume((y * nx + x) * p.column + z, tile[along][across + k]);
+            }
+        };
+        if (READ) of_array();
+        else of_volume();
+        __syncthreads();
+        if (READ) of_volume();
+        else of_array();
+        // The next tile's values come then.
+        __syncthreads();
     }
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) array_read(const __grid_constant__ Copy p) {
-    each_voxel(p, [&](long long i, long long from, long long to) {
-        float v = p.is_integer ? (float)static_cast<const unsigned *>(p.array)[from] : static_cast<const float *>(p.array)[from];
+    auto look = [&](long long i, long long from, float &value) {
+        const float v = p.is_integer ? (float)static_cast<const unsigned *>(p.array)[from] : static_cast<const float *>(p.array)[from];
         const bool finite = isfinite(v);
         if (!finite) atomicAdd(p.found + 1, 1ull);
         if (finite ? v < p.least : !p.replace) atomicMax(p.found, ~(unsigned long long)(p.first + i));
-        p.volume[to] = finite ? v : 0;
-    });
+        value = finite ? v : 0;
+    };
+    by_tiles<true>(p, look, [&](long long to, float value) { p.volume[to] = value; });
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) array_write(const __grid_constant__ Copy p) {
-    each_voxel(p, [&](long long, long long to, long long from) { static_cast<float *>(p.array)[to] = p.volume[from]; });
+    auto put = [&](long long, long long to, float value) { static_cast<float *>(p.array)[to] = value; };
+    by_tiles<false>(p, put, [&](long long from, float &value) { value = p.volume[from]; });
 }
 
 // Mirrors `Volumes`: floats of whole columns, of which the first nz are voxels.

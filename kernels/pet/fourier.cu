@@ -2,6 +2,7 @@
 // frequency. Two rows of voxels make one complex line. Neighbours along z are neighbours in memory throughout, so that a block
 // transforms a few lines side by side.
 #include "../common/fft_lines.cuh"
+#include "../common/overlap.cuh"
 #include "finish.cuh"
 
 typedef Complex<float> Number;
@@ -34,8 +35,10 @@ struct Fourier {
     // Non-zero: to what is there.
     int add;
     int width, log_width, chunks;
+    // To divide by the width.
+    unsigned by_width;
 };
-static_assert(sizeof(Fourier) == 360);
+static_assert(sizeof(Fourier) == 368);
 
 struct Block {
     // Row pair or kx, and the first of its lines.
@@ -115,6 +118,7 @@ struct StoreRows {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 3) fourier_rows_there(const __grid_constant__ Fourier p) {
+    overlap();
     const Block at(p);
     const RowsThere load = {p, at};
     transform(p, load, StoreRows{p, at});
@@ -159,33 +163,40 @@ struct StoreFrequencies {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 3) fourier_columns_there(const __grid_constant__ Fourier p) {
+    overlap();
     const Block at(p);
     transform(p, LoadPairs{p, at}, StoreFrequencies{p, at});
 }
 
-// The product with the spectrum, to [kx][y][z].
-struct LoadProducts {
+// The product with the spectrum, to [kx][y][z]: of frequencies in global memory, or of the block's own in shared memory, [ky][z].
+template <bool SHARED> struct LoadProducts {
     const Fourier &p;
     Block at;
+    const Number *frequencies;
+
+    __device__ inline Number get(const Number *from) const {
+        if (SHARED) return *from;
+        return load_constant(from);
+    }
 
     // Distances outside, so that all of a butterfly's elements are on the way at once.
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line;
         const long long first = (long long)at.outer * p.long_y + position;
-        const Number *from = static_cast<const Number *>(p.from) + first * p.column + z;
+        const Number *from = frequencies + (SHARED ? position * p.width : first * p.column) + z;
         const float *w = p.spectrum + first * p.floats;
-        const int step = stride * p.column, w_step = stride * p.floats;
+        const int step = stride * (SHARED ? p.width : p.column), w_step = stride * p.floats;
         const bool inside = z < p.nz;
         const Number zero = {0, 0};
         if (p.even) {
 #pragma unroll
-            for (int r = 0; r < R; r++) v[r] = inside ? load_constant(from + r * step) * __ldg(w + r * w_step) : zero;
+            for (int r = 0; r < R; r++) v[r] = inside ? get(from + r * step) * __ldg(w + r * w_step) : zero;
 #pragma unroll 1
             for (int d = 1; d <= p.reach; d++) {
                 const bool down = inside && z >= d, up = z + d < p.nz;
 #pragma unroll
                 for (int r = 0; r < R; r++) {
-                    const Number below = down ? load_constant(from + r * step - d) : zero, above = up ? load_constant(from + r * step + d) : zero;
+                    const Number below = down ? get(from + r * step - d) : zero, above = up ? get(from + r * step + d) : zero;
                     const float re = __ldg(w + r * w_step + 2 * d - 1), im = __ldg(w + r * w_step + 2 * d);
                     v[r].x += (below.x + above.x) * re - (below.y - above.y) * im;
                     v[r].y += (below.y + above.y) * re + (below.x - above.x) * im;
@@ -202,7 +213,7 @@ struct LoadProducts {
                 if (!inside || (unsigned)(z + there) >= p.nz) continue;
 #pragma unroll
                 for (int r = 0; r < R; r++) {
-                    v[r] = v[r] + load_constant(from + r * step + there) * Number{__ldg(w + r * w_step), sign * __ldg(w + r * w_step + 1)};
+                    v[r] = v[r] + get(from + r * step + there) * Number{__ldg(w + r * w_step), sign * __ldg(w + r * w_step + 1)};
                 }
             }
         }
@@ -230,8 +241,31 @@ struct StoreColumns {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 2) fourier_columns_back(const __grid_constant__ Fourier p) {
+    overlap();
     const Block at(p);
-    transform(p, LoadProducts{p, at}, StoreColumns{p, at});
+    transform(p, LoadProducts<false>{p, at, static_cast<const Number *>(p.from)}, StoreColumns{p, at});
+}
+
+struct KeepFrequencies {
+    Number *to;
+    int width;
+
+    template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
+#pragma unroll
+        for (int r = 0; r < R; r++) to[(position + r * stride) * width + line] = v[r];
+    }
+};
+
+// There and back in one, of all planes: frequencies of one kx stay in shared memory.
+extern "C" __global__ void __launch_bounds__(768, 1) fourier_columns(const __grid_constant__ Fourier p) {
+    overlap();
+    extern __shared__ char lines_shared[];
+    const Block at(p);
+    Number *const exchanged = reinterpret_cast<Number *>(lines_shared), *const frequencies = exchanged + p.long_y * p.width;
+    const FftBand lines = {p.width, p.by_width};
+    fft_transform(p.line, lines, exchanged, LoadPairs{p, at}, KeepFrequencies{frequencies, p.width});
+    __syncthreads();
+    fft_transform(p.line, lines, exchanged, LoadProducts<true>{p, at, frequencies}, StoreColumns{p, at});
 }
 
 struct RowsBack {
@@ -330,6 +364,7 @@ struct FinishRows {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __grid_constant__ Fourier p) {
+    overlap();
     const Block at(p);
     float floor = 0;
     if (p.peaks) {

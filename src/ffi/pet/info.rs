@@ -45,8 +45,9 @@ pub unsafe extern "C" fn isoc_pet_get_info(pet: *mut isoc_pet, info: *mut isoc_p
     })
 }
 
-/// Maximum number of bytes of working memory that isoc_pet_reconstruct uses under the present geometry, response and options: of the host, or of
-/// the GPU that it computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for.
+/// Number of bytes of working memory that isoc_pet_reconstruct needs under the present geometry, response and options: of the host, or of the GPU that it
+/// computes on. Makes the kernels, of which as many are kept as the context's memory cap has room for. Where the cap leaves room beside all this, a
+/// reconstruction keeps histo-images on the GPU, and sensitivities of OSEM's or gradients of SVRG's subsets, too.
 ///
 /// # Safety
 /// `bytes` is NULL or writable.

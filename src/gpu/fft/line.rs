@@ -273,7 +273,7 @@ fn root(k: usize, n: usize) -> (f64, f64) {
 }
 
 /// What `divide` multiplies by.
-fn divisor(d: usize) -> u32 {
+pub(crate) fn divisor(d: usize) -> u32 {
     if d == 1 { 0 } else { (1u64 << 32).div_ceil(d as u64) as u32 }
 }
 

@@ -6,7 +6,7 @@ use super::parts::Parts;
 use crate::cpu::lanes::is_good_length;
 use crate::cpu::level::Level;
 use crate::error::Result;
-use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH};
+use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH, divisor};
 use crate::gpu::{Function, Launch, Lent, Precision, Queue, mirrored};
 use crate::pet::direction::Direction;
 use crate::pet::expansion::Expansion;
@@ -16,8 +16,9 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 const IMAGE: &str = "pet/fourier";
-/// Maximum of threads of a block.
+/// Maximum of threads of a block; of one that takes all planes there and back.
 const THREADS: usize = 320;
+const ALL_PLANES: usize = 768;
 /// Bytes of a complex number.
 const NUMBER: usize = 8;
 
@@ -52,8 +53,16 @@ struct Arguments {
     width: i32,
     log_width: i32,
     chunks: i32,
+    by_width: u32,
 }
-mirrored!(Arguments, 360);
+mirrored!(Arguments, 368);
+
+/// Bytes of shared memory in which a block takes all planes of a frequency along x there and back: lines of complex numbers, between passes and
+/// transformed. None where it has not as many, or where more than one term needs the frequencies.
+fn both_ways(queue: &Queue, sizes: &Sizes) -> Option<usize> {
+    let bytes = 2 * sizes.long[1] * sizes.place.shape[0] * NUMBER;
+    (sizes.rank == 1 && bytes <= queue.device.shared_bytes()).then_some(bytes)
+}
 
 /// What a view has on the GPU.
 pub(super) struct Spectra {
@@ -248,9 +257,19 @@ pub(super) struct Fourier {
 #[derive(Debug)]
 struct Kernels {
     rows_there: Function,
-    columns_there: Function,
-    columns_back: Function,
+    columns: Columns,
     rows_back: Function,
+}
+
+/// Along y.
+#[derive(Debug)]
+enum Columns {
+    /// There and back in one, where a block's shared memory holds all planes, so much of it.
+    Both(Function, usize),
+    Each {
+        there: Function,
+        back: Function,
+    },
 }
 
 impl Fourier {
@@ -263,8 +282,12 @@ impl Fourier {
         let kernel = |name| queue.device.function(IMAGE, name);
         let kernels = Kernels {
             rows_there: kernel("fourier_rows_there")?,
-            columns_there: kernel("fourier_columns_there")?,
-            columns_back: kernel("fourier_columns_back")?,
+            columns: match both_ways(queue, &sizes) {
+                Some(shared) => Columns::Both(kernel("fourier_columns")?, shared),
+                None => {
+                    Columns::Each { there: kernel("fourier_columns_there")?, back: kernel("fourier_columns_back")? }
+                }
+            },
             rows_back: kernel("fourier_rows_back")?,
         };
         Ok(Self {
@@ -301,8 +324,10 @@ impl Fourier {
         let forward = direction == Direction::Forward;
         let work = self.work.address();
         let all_at = work + pairs as u64;
-        let (rows_at, between) = match rank {
-            1 => (work, 0),
+        let (rows_at, between) = match (rank, &self.kernels.columns) {
+            // Blocks end at different times: others still read what was there.
+            (1, Columns::Both(..)) => (all_at, 0),
+            (1, Columns::Each { .. }) => (work, 0),
             _ => (all_at + all as u64, all_at + (all + rows) as u64),
         };
         let peaks = work + self.sizes.work().iter().sum::<usize>() as u64;
@@ -339,6 +364,7 @@ impl Fourier {
             width: 0,
             log_width: 0,
             chunks: 0,
+            by_width: 0,
         };
         let factors = |k: usize, arguments: Arguments| match self.varying {
             None => arguments,
@@ -354,13 +380,21 @@ impl Fourier {
                 if forward || k == 0 {
                     let there = Arguments { from: input, to: work, peaks, ..base };
                     self.rows(queue, &self.kernels.rows_there, if forward { factors(k, there) } else { there })?;
-                    let there = Arguments { from: work, to: all_at, ..base };
-                    self.columns(queue, &self.kernels.columns_there, there)?;
+                    if let Columns::Each { there, .. } = &self.kernels.columns {
+                        self.columns(queue, there, Arguments { from: work, to: all_at, ..base })?;
+                    }
                 }
                 let spectrum = self.memory.address() + (k * self.term) as u64;
                 let add = i32::from(forward && k > 0);
-                let back = Arguments { from: all_at, to: rows_at, spectrum, add, ..base };
-                self.columns(queue, &self.kernels.columns_back, back)?;
+                let back = Arguments { to: rows_at, spectrum, add, ..base };
+                match &self.kernels.columns {
+                    Columns::Both(kernel, shared) => {
+                        self.all_planes(queue, (kernel, *shared), Arguments { from: work, ..back })?;
+                    }
+                    Columns::Each { back: kernel, .. } => {
+                        self.columns(queue, kernel, Arguments { from: all_at, ..back })?;
+                    }
+                }
                 let last = k + 1 == rank;
                 if !forward || last {
                     let (earlier, later) = if forward {
@@ -394,6 +428,36 @@ impl Fourier {
         unsafe { self.step(queue, kernel, &self.lines[1], self.sizes.half(), arguments) }
     }
 
+    /// A block for one kx and all of its lines.
+    ///
+    /// # Safety
+    /// As for `launch`.
+    unsafe fn all_planes(
+        &self,
+        queue: &Queue,
+        (kernel, shared): (&Function, usize),
+        arguments: Arguments,
+    ) -> Result<()> {
+        let (line, planes) = (&self.lines[1], self.sizes.place.shape[0]);
+        let arguments = Arguments {
+            line: line.arguments(),
+            width: planes as i32,
+            chunks: 1,
+            by_width: divisor(planes),
+            ..arguments
+        };
+        let block = [line.threads(planes, ALL_PLANES), 1, 1];
+        // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+        unsafe {
+            kernel.launch_overlapped(
+                &queue.device,
+                &queue.stream,
+                Launch { grid: [self.sizes.half(), 1, 1], block, shared },
+                &arguments,
+            )
+        }
+    }
+
     /// # Safety
     /// As for `launch`.
     unsafe fn step(
@@ -418,6 +482,6 @@ impl Fourier {
         let launch =
             Launch { grid: [blocks, 1, 1], block: [line.threads(shape.width, THREADS), 1, 1], shared: shape.shared };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { kernel.launch(&queue.stream, launch, &arguments) }
+        unsafe { kernel.launch_overlapped(&queue.device, &queue.stream, launch, &arguments) }
     }
 }
