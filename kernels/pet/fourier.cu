@@ -2,7 +2,6 @@
 // frequency. Two rows of voxels make one complex line. Neighbours along z are neighbours in memory throughout, so that a block
 // transforms a few lines side by side.
 #include "../common/fft_lines.cuh"
-#include "../common/overlap.cuh"
 #include "finish.cuh"
 
 typedef Complex<float> Number;
@@ -118,7 +117,6 @@ struct StoreRows {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 3) fourier_rows_there(const __grid_constant__ Fourier p) {
-    overlap();
     const Block at(p);
     const RowsThere load = {p, at};
     transform(p, load, StoreRows{p, at});
@@ -163,7 +161,6 @@ struct StoreFrequencies {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 3) fourier_columns_there(const __grid_constant__ Fourier p) {
-    overlap();
     const Block at(p);
     transform(p, LoadPairs{p, at}, StoreFrequencies{p, at});
 }
@@ -241,7 +238,6 @@ struct StoreColumns {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 2) fourier_columns_back(const __grid_constant__ Fourier p) {
-    overlap();
     const Block at(p);
     transform(p, LoadProducts<false>{p, at, static_cast<const Number *>(p.from)}, StoreColumns{p, at});
 }
@@ -258,7 +254,6 @@ struct KeepFrequencies {
 
 // There and back in one, of all planes: frequencies of one kx stay in shared memory.
 extern "C" __global__ void __launch_bounds__(768, 1) fourier_columns(const __grid_constant__ Fourier p) {
-    overlap();
     extern __shared__ char lines_shared[];
     const Block at(p);
     Number *const exchanged = reinterpret_cast<Number *>(lines_shared), *const frequencies = exchanged + p.long_y * p.width;
@@ -364,7 +359,6 @@ struct FinishRows {
 };
 
 extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __grid_constant__ Fourier p) {
-    overlap();
     const Block at(p);
     float floor = 0;
     if (p.peaks) {

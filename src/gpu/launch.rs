@@ -1,6 +1,5 @@
 //! Launches of kernels, and the structs that they take.
 
-use super::device::Device;
 use super::driver::check;
 use super::kernel::Function;
 use super::stream::Stream;
@@ -34,38 +33,14 @@ impl Function {
     /// GPU is current.
     pub(crate) unsafe fn launch<P: Copy>(&self, stream: &Stream, launch: Launch, parameter: &P) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.launch_erased(stream, launch, std::ptr::from_ref(parameter).cast(), false) }
-    }
-
-    /// The same for kernels that begin with `overlap()` of `kernels/common/overlap.cuh`: their blocks may take their places before the kernel in front
-    /// of them in the stream has ended, for which they wait by themselves.
-    ///
-    /// # Safety
-    /// As for `launch`; the kernel waits.
-    pub(crate) unsafe fn launch_overlapped<P: Copy>(
-        &self,
-        device: &Device,
-        stream: &Stream,
-        launch: Launch,
-        parameter: &P,
-    ) -> Result<()> {
-        // Older GPUs, and kernels' code for them, know nothing of it.
-        let knows = device.capability().0 >= 9;
-        // SAFETY: by this function's contract.
-        unsafe { self.launch_erased(stream, launch, std::ptr::from_ref(parameter).cast(), knows) }
+        unsafe { self.launch_erased(stream, launch, std::ptr::from_ref(parameter).cast()) }
     }
 
     /// Compiled once, and not for each kernel's parameter.
     ///
     /// # Safety
     /// As for `launch`.
-    unsafe fn launch_erased(
-        &self,
-        stream: &Stream,
-        launch: Launch,
-        parameter: *const c_void,
-        overlapped: bool,
-    ) -> Result<()> {
+    unsafe fn launch_erased(&self, stream: &Stream, launch: Launch, parameter: *const c_void) -> Result<()> {
         let Launch { grid, block, shared } = launch;
         let limits = [i32::MAX as usize, 65535, 65535];
         if grid.contains(&0) || grid.iter().zip(limits).any(|(n, max)| *n > max) {
@@ -80,23 +55,9 @@ impl Function {
         let [bx, by, bz] = block.map(|n| n as u32);
         let mut parameters = [parameter.cast_mut()];
         let (raw, list, none) = (self.raw(), parameters.as_mut_ptr(), std::ptr::null_mut());
-        // SAFETY: a union of plain numbers, all of which zeros are valid for.
-        let mut attribute: sys::CUlaunchAttribute = unsafe { std::mem::zeroed() };
-        attribute.id = sys::CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
-        attribute.value.programmaticStreamSerializationAllowed = 1;
-        let config = sys::CUlaunchConfig {
-            gridDimX: gx,
-            gridDimY: gy,
-            gridDimZ: gz,
-            blockDimX: bx,
-            blockDimY: by,
-            blockDimZ: bz,
-            sharedMemBytes: shared as u32,
-            hStream: stream.raw(),
-            attrs: &mut attribute,
-            numAttrs: u32::from(overlapped),
-        };
-        // SAFETY: by this function's contract; the driver copies configuration and parameter.
-        check("cuLaunchKernelEx", unsafe { sys::cuLaunchKernelEx(&config, raw, list, none) })
+        // SAFETY: by this function's contract; the driver copies the parameter.
+        check("cuLaunchKernel", unsafe {
+            sys::cuLaunchKernel(raw, gx, gy, gz, bx, by, bz, shared as u32, stream.raw(), list, none)
+        })
     }
 }

@@ -448,14 +448,7 @@ impl Fourier {
         };
         let block = [line.threads(planes, ALL_PLANES), 1, 1];
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe {
-            kernel.launch_overlapped(
-                &queue.device,
-                &queue.stream,
-                Launch { grid: [self.sizes.half(), 1, 1], block, shared },
-                &arguments,
-            )
-        }
+        unsafe { kernel.launch(&queue.stream, Launch { grid: [self.sizes.half(), 1, 1], block, shared }, &arguments) }
     }
 
     /// # Safety
@@ -482,6 +475,6 @@ impl Fourier {
         let launch =
             Launch { grid: [blocks, 1, 1], block: [line.threads(shape.width, THREADS), 1, 1], shared: shape.shared };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
-        unsafe { kernel.launch_overlapped(&queue.device, &queue.stream, launch, &arguments) }
+        unsafe { kernel.launch(&queue.stream, launch, &arguments) }
     }
 }
