@@ -11,6 +11,8 @@ pub(crate) const MAX_LENGTH: usize = 4096;
 const LONGEST: usize = 27_347;
 /// Of butterflies, the largest first: passes that read global memory have much on the way then.
 const RADICES: [usize; 11] = [16, 12, 10, 9, 8, 7, 6, 5, 4, 3, 2];
+/// The largest.
+pub(crate) const MAX_RADIX: usize = RADICES[0];
 const MAX_PASSES: usize = 6;
 /// Shared memory of which a multiprocessor has three times as much.
 const THIRD: usize = 74 << 10;
@@ -126,8 +128,18 @@ pub(super) fn roots(length: usize, precision: Precision) -> Vec<u8> {
 
 impl Line {
     pub(crate) fn new(device: &Arc<Device>, length: usize, precision: Precision) -> Result<Self> {
+        Self::with_radices_up_to(MAX_RADIX, device, length, precision)
+    }
+
+    /// The same by radices up to the largest, where so few passes as there may be suffice for it: more passes, with more threads.
+    pub(crate) fn with_radices_up_to(
+        max_radix: usize,
+        device: &Arc<Device>,
+        length: usize,
+        precision: Precision,
+    ) -> Result<Self> {
         let longest = Self::longest(device, precision);
-        let factors = match factors(length) {
+        let factors = match factors(length, max_radix).or_else(|| factors(length, MAX_RADIX)) {
             Some(factors) if (2..=longest).contains(&length) => factors,
             _ => fail!(
                 OutOfRange,
@@ -165,7 +177,7 @@ impl Line {
 
     /// How often lines of a length go through shared memory or past it; None for a length that is no block's.
     pub(crate) fn passes(length: usize) -> Option<usize> {
-        factors(length).filter(|_| length <= LONGEST).map(|f| f.len())
+        factors(length, MAX_RADIX).filter(|_| length <= LONGEST).map(|f| f.len())
     }
 
     pub(crate) fn device(&self) -> &Arc<Device> {
@@ -277,9 +289,9 @@ pub(crate) fn divisor(d: usize) -> u32 {
     if d == 1 { 0 } else { (1u64 << 32).div_ceil(d as u64) as u32 }
 }
 
-/// The fewest radices whose product is a length; of these, those whose smallest is largest. In descending order; None if there
+/// The fewest radices up to the largest whose product is a length; of these, those whose smallest is largest. In descending order; None if there
 /// are none.
-fn factors(length: usize) -> Option<Vec<usize>> {
+fn factors(length: usize, max_radix: usize) -> Option<Vec<usize>> {
     fn search(length: usize, radices: &[usize], so_far: &mut Vec<usize>, best: &mut Option<Vec<usize>>) {
         if length == 1 {
             let rank = |f: &[usize]| (f.len(), std::cmp::Reverse(f.last().copied()));
@@ -299,7 +311,8 @@ fn factors(length: usize) -> Option<Vec<usize>> {
     }
     let mut best = None;
     if length > 1 {
-        search(length, &RADICES, &mut Vec::new(), &mut best);
+        let first = RADICES.partition_point(|r| *r > max_radix);
+        search(length, &RADICES[first..], &mut Vec::new(), &mut best);
     }
     best
 }
@@ -333,16 +346,21 @@ mod tests {
                     rest /= p;
                 }
             }
-            match factors(n) {
+            match factors(n, MAX_RADIX) {
                 Some(f) => {
                     assert_eq!(f.iter().product::<usize>(), n);
                     assert!(f.is_sorted_by(|a, b| a >= b));
                 }
                 None => assert_ne!(rest, 1, "{n}"),
             }
+            if let Some(f) = factors(n, 8) {
+                assert_eq!(f.iter().product::<usize>(), n);
+                assert!(f.is_sorted_by(|a, b| a >= b) && f[0] <= 8);
+            }
         }
-        assert_eq!(factors(256), Some(vec![16, 16]));
-        assert_eq!(factors(320), Some(vec![8, 8, 5]));
+        assert_eq!(factors(256, MAX_RADIX), Some(vec![16, 16]));
+        assert_eq!(factors(320, MAX_RADIX), Some(vec![8, 8, 5]));
+        assert_eq!(factors(160, 8), Some(vec![8, 5, 4]));
     }
 
     #[test]

@@ -14,7 +14,7 @@ mod transform;
 
 pub(crate) use direction::Direction;
 pub(crate) use grid::{Images, Maps, PrunedFft};
-pub(crate) use line::{DeviceLine, DeviceWindow, Line, MAX_LENGTH, Window, divisor, several_width};
+pub(crate) use line::{DeviceLine, DeviceWindow, Line, MAX_LENGTH, MAX_RADIX, Window, divisor, several_width};
 pub(crate) use long::DeviceStep;
 pub(crate) use pass::{Kernels, Pass, Side, Steps, Sum};
 pub(crate) use transform::Transform;

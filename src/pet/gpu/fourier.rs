@@ -6,7 +6,7 @@ use super::parts::Parts;
 use crate::cpu::lanes::is_good_length;
 use crate::cpu::level::Level;
 use crate::error::Result;
-use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH, divisor};
+use crate::gpu::fft::{DeviceLine, Line, MAX_LENGTH, MAX_RADIX, divisor};
 use crate::gpu::{Function, Launch, Lent, Precision, Queue, mirrored};
 use crate::pet::direction::Direction;
 use crate::pet::expansion::Expansion;
@@ -19,6 +19,9 @@ const IMAGE: &str = "pet/fourier";
 /// Maximum of threads of a block; of one that takes all planes there and back.
 const THREADS: usize = 320;
 const ALL_PLANES: usize = 768;
+/// Lines along x for each multiprocessor below which they are few, and the largest radix of these.
+const FEW_LINES: usize = 64;
+const FEW_LINES_RADIX: usize = 8;
 /// Bytes of a complex number.
 const NUMBER: usize = 8;
 
@@ -188,20 +191,21 @@ pub(super) struct Shared(Mutex<Store>);
 
 #[derive(Debug, Default)]
 struct Store {
-    lines: HashMap<usize, Arc<Line>>,
+    /// By length and largest radix.
+    lines: HashMap<[usize; 2], Arc<Line>>,
     work: Option<Arc<Lent>>,
     /// Of this one and of smaller ones, which projections that were made before it still use.
     bytes: u64,
 }
 
 impl Shared {
-    fn line(&self, queue: &Queue, length: usize) -> Result<Arc<Line>> {
+    fn line(&self, queue: &Queue, length: usize, max_radix: usize) -> Result<Arc<Line>> {
         let mut store = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(line) = store.lines.get(&length) {
+        if let Some(line) = store.lines.get(&[length, max_radix]) {
             return Ok(line.clone());
         }
-        let line = Arc::new(Line::new(&queue.device, length, Precision::F32)?);
-        store.lines.insert(length, line.clone());
+        let line = Arc::new(Line::with_radices_up_to(max_radix, &queue.device, length, Precision::F32)?);
+        store.lines.insert([length, max_radix], line.clone());
         Ok(line)
     }
 
@@ -276,7 +280,10 @@ impl Fourier {
     pub(super) fn new(queue: &Queue, spectra: &Spectra, shared: &Shared) -> Result<Self> {
         let memory = queue.upload(spectra.parts.bytes())?;
         let [x, y] = spectra.sizes.long;
-        let lines = [shared.line(queue, x)?, shared.line(queue, y)?];
+        // Where there are few lines for each multiprocessor, more threads with less work each wait less.
+        let few = spectra.sizes.pairs() * spectra.sizes.place.shape[0] < FEW_LINES * queue.device.multiprocessors();
+        let along_x = if few { FEW_LINES_RADIX } else { MAX_RADIX };
+        let lines = [shared.line(queue, x, along_x)?, shared.line(queue, y, MAX_RADIX)?];
         let work = shared.work(queue, spectra.work() as usize)?;
         let Spectra { term, varying, identifiers, sizes, slices, error, rounding, concentration, .. } = *spectra;
         let kernel = |name| queue.device.function(IMAGE, name);
