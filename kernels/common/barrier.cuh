@@ -14,6 +14,11 @@ __device__ inline void copy_8(unsigned to, const void *from, bool inside) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(to), "l"(from), "r"(inside ? 8 : 0) : "memory");
 }
 
+// 4 bytes; zeros if not `inside`.
+__device__ inline void copy_4(unsigned to, const void *from, bool inside) {
+    asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(inside ? 4 : 0) : "memory");
+}
+
 __device__ inline void copies_commit() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
 // Until all of this thread's copies have arrived.

@@ -35,6 +35,18 @@ impl std::fmt::Debug for Device {
     }
 }
 
+/// What lies between two GPUs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Interconnect {
+    /// They are one.
+    Same,
+    NvLink,
+    /// PCI Express.
+    Bus,
+    /// Memory of the host.
+    Host,
+}
+
 impl Device {
     /// Opens GPU `index`, as the driver counts them (CUDA_VISIBLE_DEVICES is heeded).
     pub fn open(index: usize) -> Result<Arc<Self>> {
@@ -152,6 +164,30 @@ impl Device {
             }
         }
         Ok(())
+    }
+
+    /// How copies between this GPU's memory and another one's go.
+    pub(crate) fn link(&self, other: &Device) -> Result<Interconnect> {
+        if self.index == other.index {
+            return Ok(Interconnect::Same);
+        }
+        let ask = |what| {
+            let mut value = 0;
+            // SAFETY: two open devices and a local.
+            check("cuDeviceGetP2PAttribute", unsafe {
+                sys::cuDeviceGetP2PAttribute(&mut value, what, self.raw, other.raw)
+            })?;
+            Ok(value != 0)
+        };
+        use sys::CUdevice_P2PAttribute as Attribute;
+        // Of the links that there are, NVLink alone has atomic operations.
+        Ok(if ask(Attribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED)? {
+            Interconnect::NvLink
+        } else if ask(Attribute::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED)? {
+            Interconnect::Bus
+        } else {
+            Interconnect::Host
+        })
     }
 
     /// Whether an address is memory of this GPU.

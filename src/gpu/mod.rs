@@ -30,6 +30,7 @@ mod workspace;
 
 pub(crate) use address::is_pinned;
 pub use device::Device;
+pub(crate) use device::Interconnect;
 pub use driver::device_count;
 pub(crate) use graph::Graph;
 pub(crate) use kernel::Function;

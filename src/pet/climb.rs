@@ -130,12 +130,12 @@ impl<E: Engine> Climb<E> {
     fn begin(&mut self, e: &mut E, (image, ratio): Volumes<E::Volume>, step: f32, course: Course<E>) -> Result<()> {
         let Course { data, solve, progress } = course;
         let order = solve.shuffled((0..self.subsets.len()).collect(), 0);
+        let told = &mut |views: f64| progress(views / solve.order.len() as f64);
         for pair in order.chunks(2) {
             e.fill(&mut self.gradient, 0.0)?;
             for s in pair {
                 let views = &self.subsets[*s];
-                e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), &mut *progress)?;
-                progress(views.len() as f64 / solve.order.len() as f64)?;
+                e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), told)?;
             }
             let ascent = Ascent { times: order.len() as f32 / pair.len() as f32, ..self.ascent(step) };
             e.ascend(image, &Ascent { prior: None, ..ascent })?;
@@ -155,12 +155,12 @@ impl<E: Engine> Climb<E> {
         for s in solve.shuffled((0..self.subsets.len()).collect(), pass) {
             let views = &self.subsets[s];
             e.fill(&mut self.gradient, 0.0)?;
-            e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), &mut *progress)?;
-            progress(views.len() as f64 / solve.order.len() as f64)?;
+            let told = &mut |views: f64| progress(views / solve.order.len() as f64);
+            e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), told)?;
             if let Some(Anchor { image: earlier, subsets: Gradients::Again(again), .. }) = &mut self.anchor {
                 self.tally = self.tally + e.tally()?;
                 e.fill(again, 0.0)?;
-                e.add_ratios(views, data, Ratio::Discrepancy, (earlier, ratio, again), &mut *progress)?;
+                e.add_ratios(views, data, Ratio::Discrepancy, (earlier, ratio, again), &mut |_| progress(0.0))?;
                 // Of the earlier image, and told then.
                 e.tally()?;
             }
@@ -185,18 +185,18 @@ impl<E: Engine> Climb<E> {
             None => Anchor { image: e.zeros()?, total: e.zeros()?, subsets: self.room(e)?, age: 0 },
         };
         e.fill(&mut anchor.total, 0.0)?;
+        let told = &mut |views: f64| progress(views / solve.order.len() as f64);
         for (s, views) in self.subsets.iter().enumerate() {
             match &mut anchor.subsets {
                 Gradients::All(all) => {
                     e.fill(&mut all[s], 0.0)?;
-                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut all[s]), &mut *progress)?;
+                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut all[s]), told)?;
                     e.add(&mut anchor.total, &all[s])?;
                 }
                 Gradients::Again(_) => {
-                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut anchor.total), &mut *progress)?;
+                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut anchor.total), told)?;
                 }
             }
-            progress(views.len() as f64 / solve.order.len() as f64)?;
         }
         e.fill(&mut anchor.image, 0.0)?;
         e.add(&mut anchor.image, image)?;

@@ -218,7 +218,8 @@ pub(super) trait Engine: Sized + Send {
     ) -> Result<()>;
     /// Of all that was compared since it was asked for last.
     fn tally(&mut self) -> Result<Tally>;
-    /// sum = sum + H^T ratio of each of these views; `ratio` is room. `progress` hears 0, and may end it.
+    /// sum = sum + H^T ratio of each of these views; `ratio` is room. `progress` hears of how many more views that is
+    /// under way, and may end it.
     fn add_ratios(
         &mut self,
         views: &[usize],
@@ -242,7 +243,7 @@ pub(super) trait Engine: Sized + Send {
         for view in views {
             self.compare(*view, data, image, of, ratio)?;
             self.add_adjoint(*view, ratio, sum)?;
-            progress(0.0)?;
+            progress(1.0)?;
         }
         Ok(())
     }

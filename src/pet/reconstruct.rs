@@ -187,8 +187,8 @@ fn multiply<E: Engine>(
             }
         };
         let mut sum = e.zeros()?;
-        e.add_ratios(&views, data, Ratio::Quotient, (image, ratio, &mut sum), &mut *progress)?;
-        progress(views.len() as f64 / order.len() as f64)?;
+        let told = &mut |views: f64| progress(views / order.len() as f64);
+        e.add_ratios(&views, data, Ratio::Quotient, (image, ratio, &mut sum), told)?;
         e.scale(image, &sum, &sensitivity)?;
         if let Some(kept) = kept.get_mut(s) {
             *kept = Some(sensitivity);

@@ -1,10 +1,10 @@
 //! The engine on a GPU. All that a plan keeps stays there as long as it fits.
 
+use super::arranged::max_blocks;
 use super::array::{self, Check, Copies, Place, Survey, total};
 use super::data::{Data, Shared};
 use super::finish::{Finish, What};
 use super::fourier::{self, Fourier};
-use super::gather::max_blocks;
 use super::peers::{Member, Peer, Peers};
 use super::plain::Plain;
 use super::prior::Arguments;
@@ -226,7 +226,9 @@ impl GpuEngine {
                 at_work.push(&*peer);
             }
         }
-        self.add_own(&part(0), data, of, (image, ratio, sum), progress)?;
+        let own = part(0);
+        self.add_own(&own, data, of, (image, ratio, sum), &mut *progress)?;
+        progress((views.len() - own.len()) as f64)?;
         for peer in at_work {
             self.queue.stream.wait(&peer.done)?;
             // SAFETY: volumes of the plan's; the GPU is current inside `within`.
@@ -332,7 +334,7 @@ impl Member for GpuEngine {
         }
         for part in views.chunks(PART) {
             self.play(part, Some(of), data, [image, ratio, sum])?;
-            progress(0.0)?;
+            progress(part.len() as f64)?;
         }
         Ok(())
     }

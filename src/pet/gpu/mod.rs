@@ -1,5 +1,6 @@
 //! PET on NVIDIA GPUs.
 
+mod arranged;
 mod array;
 mod data;
 pub(super) mod deposit;
@@ -14,6 +15,7 @@ mod plain;
 mod prior;
 mod projection;
 pub(super) mod scatter;
+mod separable;
 mod steps;
 mod volume;
 

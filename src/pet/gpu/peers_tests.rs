@@ -35,10 +35,16 @@ fn rounds(context: &Arc<Context>, e: &mut GpuEngine, small: &Small, of: Ratio, b
                 // What was there stays.
                 e.fill(&mut sum, 0.25)?;
                 let volumes = (&image, &mut ratio, &mut sum);
+                let mut told = 0.0;
+                let progress = &mut |more| {
+                    told += more;
+                    Ok(())
+                };
                 match by_view {
-                    true => e.add_ratios_by_view(&views, &data, of, volumes, &mut |_| Ok(()))?,
-                    false => e.add_ratios(&views, &data, of, volumes, &mut |_| Ok(()))?,
+                    true => e.add_ratios_by_view(&views, &data, of, volumes, progress)?,
+                    false => e.add_ratios(&views, &data, of, volumes, progress)?,
                 }
+                assert_eq!(told, views.len() as f64);
                 let mut seen = vec![0.0; small.lattice.voxels()];
                 e.write(&sum, &mut array_mut(&mut seen, shape))?;
                 sums.push(seen);

@@ -1,9 +1,10 @@
 //! Projections of one view on a GPU.
 
+use super::arranged::Arranged;
 use super::array::Place;
 use super::finish::Finish;
 use super::fourier::{Fourier, Shared, Spectra};
-use super::gather::{Arranged, Gather};
+use super::gather::Gather;
 use super::parts::Parts;
 use super::plain::Plain;
 use crate::cpu::level::Level;
