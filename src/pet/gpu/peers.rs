@@ -50,7 +50,7 @@ fn bandwidth(link: Interconnect) -> f64 {
     match link {
         // Measured between H100s.
         Interconnect::Same | Interconnect::NvLink => 1.5e11,
-        // What 16 lanes of PCI Express 4 leave, once or there and back.
+        // Presumed: what 16 lanes of PCI Express 4 leave, once, and there and back.
         Interconnect::Bus => 2e10,
         Interconnect::Host => 1e10,
     }
@@ -73,10 +73,9 @@ pub(super) struct Peers<E> {
 
 impl<E: Member> Peers<E> {
     pub(super) fn new(first: &Arc<Device>, others: &[Arc<Device>]) -> Result<Self> {
-        let links = others.iter().map(|other| first.link(other)).collect::<Result<Vec<Interconnect>>>()?;
         Ok(Self {
             devices: others.to_vec(),
-            link: links.into_iter().max().unwrap_or(Interconnect::Same),
+            link: others.iter().map(|other| first.link(other)).max().unwrap_or(Interconnect::Same),
             list: Vec::new(),
             ready: Event::new(first)?,
             refused: false,
