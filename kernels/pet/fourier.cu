@@ -17,9 +17,11 @@ struct Fourier {
     // Of each identifier, and [y][x] identifiers; NULL: all are 1.
     const float *coefficients;
     const int *map;
-    // What earlier terms gave, and room for what is not the end yet; NULL: none.
-    const float *earlier;
-    float *later;
+    // Room for sums of some terms.
+    float *between;
+    // From one term to the next, of `from`, `to` and `spectrum`, in their elements; 0: all have the same. `blockIdx.y` is the first of the
+    // `terms` that a block adds up.
+    long long from_term, to_term, spectrum_term;
     // Largest size that each block of the first step read, and the sum of all; NULL: not asked for.
     float2 *peaks;
     int peak_count;
@@ -31,21 +33,25 @@ struct Fourier {
     // Lengths of the transforms.
     int long_x, long_y;
     int reach, floats, even, transposed;
-    // Non-zero: to what is there.
-    int add;
+    int terms;
+    // Of a term's coefficients.
+    int identifiers;
+    // Non-zero: to what earlier launches gave; and these terms are not the last.
+    int add, goes_on;
     int width, log_width, chunks;
     // To divide by the width.
     unsigned by_width;
 };
-static_assert(sizeof(Fourier) == 368);
+static_assert(sizeof(Fourier) == 392);
 
 struct Block {
-    // Row pair or kx, and the first of its lines.
-    int outer, z;
+    // Row pair or kx, the first of its lines, and a term.
+    int outer, z, term;
 
     __device__ explicit Block(const Fourier &p) {
         outer = blockIdx.x / p.chunks;
         z = (blockIdx.x - outer * p.chunks) * p.width;
+        term = blockIdx.y;
     }
 };
 
@@ -53,7 +59,9 @@ template <class Load, class Store> __device__ inline void transform(const Fourie
     fft_transform<float>(p.line, FftLines<false>{p.width, p.log_width, p.line.length}, load, store);
 }
 
-__device__ inline float coefficient(const Fourier &p, int cell) { return p.map ? p.coefficients[p.map[cell]] : 1; }
+__device__ inline float coefficient(const Fourier &p, int term, int cell) {
+    return p.map ? p.coefficients[(long long)term * p.identifiers + p.map[cell]] : 1;
+}
 
 // Sizes of values: the largest, and the sum.
 struct Peak {
@@ -96,8 +104,8 @@ struct RowsThere {
                 const float one = *voxel, other = both ? voxel[(long long)p.nx * p.column] : 0;
                 // Of the input itself, whichever term.
                 peak.add({fmaxf(fabsf(one), fabsf(other)), fabsf(one) + fabsf(other)});
-                v[r].x = one * coefficient(p, y * p.nx + x);
-                if (both) v[r].y = other * coefficient(p, (y + 1) * p.nx + x);
+                v[r].x = one * coefficient(p, at.term, y * p.nx + x);
+                if (both) v[r].y = other * coefficient(p, at.term, (y + 1) * p.nx + x);
             }
         }
     }
@@ -110,7 +118,7 @@ struct StoreRows {
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line, pairs = (p.ny + 1) / 2;
         if (z >= p.nz) return;
-        Number *to = static_cast<Number *>(p.to) + z;
+        Number *to = static_cast<Number *>(p.to) + at.term * p.to_term + z;
 #pragma unroll
         for (int r = 0; r < R; r++) to[((long long)(position + r * stride) * pairs + at.outer) * p.column] = v[r];
     }
@@ -120,7 +128,8 @@ extern "C" __global__ void __launch_bounds__(320, 3) fourier_rows_there(const __
     const Block at(p);
     const RowsThere load = {p, at};
     transform(p, load, StoreRows{p, at});
-    if (p.peaks) {
+    // The same of all terms.
+    if (p.peaks && blockIdx.y == 0) {
         const Peak peak = block_peak(load.peak);
         if (threadIdx.x == 0) p.peaks[blockIdx.x] = {peak.largest, peak.sum};
     }
@@ -133,7 +142,7 @@ struct LoadPairs {
 
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line, pairs = (p.ny + 1) / 2, mirror = at.outer ? p.long_x - at.outer : 0;
-        const Number *from = static_cast<const Number *>(p.from) + z;
+        const Number *from = static_cast<const Number *>(p.from) + at.term * p.from_term + z;
         const long long here = (long long)at.outer * pairs, there = (long long)mirror * pairs;
 #pragma unroll
         for (int r = 0; r < R; r++) {
@@ -154,7 +163,7 @@ struct StoreFrequencies {
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line;
         if (z >= p.nz) return;
-        Number *to = static_cast<Number *>(p.to) + (long long)at.outer * p.long_y * p.column + z;
+        Number *to = static_cast<Number *>(p.to) + at.term * p.to_term + (long long)at.outer * p.long_y * p.column + z;
 #pragma unroll
         for (int r = 0; r < R; r++) to[(long long)(position + r * stride) * p.column] = v[r];
     }
@@ -166,7 +175,10 @@ extern "C" __global__ void __launch_bounds__(320, 3) fourier_columns_there(const
 }
 
 // The product with the spectrum, to [kx][y][z]: of frequencies in global memory, or of the block's own in shared memory, [ky][z].
-template <bool SHARED> struct LoadProducts {
+enum Products { OF_SHARED, OF_TERM, OF_TERMS };
+template <Products OF> struct LoadProducts {
+    static constexpr bool SHARED = OF == OF_SHARED;
+
     const Fourier &p;
     Block at;
     const Number *frequencies;
@@ -176,21 +188,33 @@ template <bool SHARED> struct LoadProducts {
         return load_constant(from);
     }
 
-    // Distances outside, so that all of a butterfly's elements are on the way at once.
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
-        const int z = at.z + line;
         const long long first = (long long)at.outer * p.long_y + position;
-        const Number *from = frequencies + (SHARED ? position * p.width : first * p.column) + z;
-        const float *w = p.spectrum + first * p.floats;
+        const Number *from = frequencies + (SHARED ? position * p.width : first * p.column) + at.z + line;
+        const float *w = p.spectrum + (SHARED ? 0 : at.term * p.spectrum_term) + first * p.floats;
+#pragma unroll
+        for (int r = 0; r < R; r++) v[r] = {0, 0};
+        if (at.z + line < p.nz) {
+            add<R>(v, at.z + line, stride, from, w);
+            if (OF == OF_TERMS) {
+#pragma unroll 1
+                for (int t = 1; t < p.terms; t++) add<R>(v, at.z + line, stride, from += p.from_term, w += p.spectrum_term);
+            }
+        }
+#pragma unroll
+        for (int r = 0; r < R; r++) v[r] = conj(v[r]);
+    }
+
+    // A term. Distances outside, so that all of a butterfly's elements are on the way at once.
+    template <int R> __device__ inline void add(Number *v, int z, int stride, const Number *from, const float *w) const {
         const int step = stride * (SHARED ? p.width : p.column), w_step = stride * p.floats;
-        const bool inside = z < p.nz;
         const Number zero = {0, 0};
         if (p.even) {
 #pragma unroll
-            for (int r = 0; r < R; r++) v[r] = inside ? get(from + r * step) * __ldg(w + r * w_step) : zero;
+            for (int r = 0; r < R; r++) v[r] = v[r] + get(from + r * step) * __ldg(w + r * w_step);
 #pragma unroll 1
             for (int d = 1; d <= p.reach; d++) {
-                const bool down = inside && z >= d, up = z + d < p.nz;
+                const bool down = z >= d, up = z + d < p.nz;
 #pragma unroll
                 for (int r = 0; r < R; r++) {
                     const Number below = down ? get(from + r * step - d) : zero, above = up ? get(from + r * step + d) : zero;
@@ -200,22 +224,18 @@ template <bool SHARED> struct LoadProducts {
                 }
             }
         } else {
-#pragma unroll
-            for (int r = 0; r < R; r++) v[r] = zero;
 #pragma unroll 1
             for (int d = -p.reach; d <= p.reach; d++, w += 2) {
                 // The transpose takes the complex conjugate, from the other side.
                 const int there = p.transposed ? d : -d;
                 const float sign = p.transposed ? -1 : 1;
-                if (!inside || (unsigned)(z + there) >= p.nz) continue;
+                if ((unsigned)(z + there) >= p.nz) continue;
 #pragma unroll
                 for (int r = 0; r < R; r++) {
                     v[r] = v[r] + get(from + r * step + there) * Number{__ldg(w + r * w_step), sign * __ldg(w + r * w_step + 1)};
                 }
             }
         }
-#pragma unroll
-        for (int r = 0; r < R; r++) v[r] = conj(v[r]);
     }
 };
 
@@ -226,7 +246,7 @@ struct StoreColumns {
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line;
         if (z >= p.nz) return;
-        Number *to = static_cast<Number *>(p.to) + (long long)at.outer * p.ny * p.column + z;
+        Number *to = static_cast<Number *>(p.to) + at.term * p.to_term + (long long)at.outer * p.ny * p.column + z;
 #pragma unroll
         for (int r = 0; r < R; r++) {
             const int y = position + r * stride;
@@ -239,7 +259,13 @@ struct StoreColumns {
 
 extern "C" __global__ void __launch_bounds__(320, 2) fourier_columns_back(const __grid_constant__ Fourier p) {
     const Block at(p);
-    transform(p, LoadProducts<false>{p, at, static_cast<const Number *>(p.from)}, StoreColumns{p, at});
+    transform(p, LoadProducts<OF_TERM>{p, at, static_cast<const Number *>(p.from)}, StoreColumns{p, at});
+}
+
+// The sum of some terms.
+extern "C" __global__ void __launch_bounds__(320, 2) fourier_columns_sum(const __grid_constant__ Fourier p) {
+    const Block at(p);
+    transform(p, LoadProducts<OF_TERMS>{p, at, static_cast<const Number *>(p.from)}, StoreColumns{p, at});
 }
 
 struct KeepFrequencies {
@@ -260,16 +286,17 @@ extern "C" __global__ void __launch_bounds__(768, 1) fourier_columns(const __gri
     const FftBand lines = {p.width, p.by_width};
     fft_transform(p.line, lines, exchanged, LoadPairs{p, at}, KeepFrequencies{frequencies, p.width});
     __syncthreads();
-    fft_transform(p.line, lines, exchanged, LoadProducts<true>{p, at, frequencies}, StoreColumns{p, at});
+    fft_transform(p.line, lines, exchanged, LoadProducts<OF_SHARED>{p, at, frequencies}, StoreColumns{p, at});
 }
 
 struct RowsBack {
     const Fourier &p;
     Block at;
+    int term;
 
     template <int R> __device__ inline void run(Number *v, int line, int position, int stride) const {
         const int z = at.z + line, y = 2 * at.outer, half = p.long_x / 2;
-        const Number *from = static_cast<const Number *>(p.from) + (long long)y * p.column + z;
+        const Number *from = static_cast<const Number *>(p.from) + term * p.from_term + (long long)y * p.column + z;
         const bool both = y + 1 < p.ny;
 #pragma unroll
         for (int r = 0; r < R; r++) {
@@ -286,22 +313,27 @@ struct RowsBack {
     }
 };
 
-struct FinishRows {
+// `TERMS`: of terms that are added up.
+template <bool TERMS> struct FinishRows {
     const Fourier &p;
     Block at;
     float floor;
+    int term = 0;
     mutable Sums sums = {};
+
+    __device__ inline bool goes_on() const { return TERMS && (term + 1 < p.terms || p.goes_on); }
 
     // So many voxels of a row from `at` on, `step` apart; all that is read is on the way at once.
     template <int R> __device__ inline void finish(float (&sum)[R], int count, long long at, int step) const {
-        if (p.earlier) {
+        // A thread has the same voxels in all terms.
+        if (TERMS && (term || p.add)) {
 #pragma unroll
             for (int r = 0; r < R; r++) {
-                if (r < count) sum[r] += p.earlier[at + r * step];
+                if (r < count) sum[r] += p.between[at + r * step];
             }
         }
-        float *const output = (p.later ? p.later : p.finish.output) + at;
-        const int what = p.later ? STORE : p.finish.what;
+        float *const output = (goes_on() ? p.between : p.finish.output) + at;
+        const int what = goes_on() ? STORE : p.finish.what;
         if (what == QUOTIENT || what == DISCREPANCY) {
             float d[R], a[R], b[R];
 #pragma unroll
@@ -317,7 +349,7 @@ struct FinishRows {
             }
             return;
         }
-        if (what != RELAX && !p.later) {
+        if (what != RELAX && !goes_on()) {
             // What rounding made of nothing is nothing: no values below 0 of what has none.
 #pragma unroll
             for (int r = 0; r < R; r++) sum[r] = fabsf(sum[r]) <= floor ? 0 : sum[r];
@@ -350,7 +382,7 @@ struct FinishRows {
 #pragma unroll
                 for (int r = 0; r < PART; r++) {
                     sum[r] = row ? -v[first + r].y : v[first + r].x;
-                    if (p.map && first + r < count) sum[r] *= coefficient(p, cell + (first + r) * stride);
+                    if (p.map && first + r < count) sum[r] *= coefficient(p, TERMS ? term : 0, cell + (first + r) * stride);
                 }
                 finish(sum, count - first, (long long)(cell + first * stride) * p.column + z, stride * p.column);
             }
@@ -358,7 +390,7 @@ struct FinishRows {
     }
 };
 
-extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __grid_constant__ Fourier p) {
+template <bool TERMS> __device__ inline void rows_back(const Fourier &p) {
     const Block at(p);
     float floor = 0;
     if (p.peaks) {
@@ -369,7 +401,17 @@ extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __g
         if (isinf(floor)) floor = 0; // what left the range of f32 is to be seen
         __syncthreads();
     }
-    const FinishRows store = {p, at, floor};
-    transform(p, RowsBack{p, at}, store);
-    if (compares(p.finish) && !p.later) tally(p.finish, store.sums);
+    FinishRows<TERMS> store = {p, at, floor};
+    transform(p, RowsBack{p, at, 0}, store);
+    if (TERMS) {
+#pragma unroll 1
+        for (store.term = 1; store.term < p.terms; store.term++) {
+            __syncthreads();
+            transform(p, RowsBack{p, at, store.term}, store);
+        }
+    }
+    if (compares(p.finish) && !(TERMS && p.goes_on)) tally(p.finish, store.sums);
 }
+
+extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __grid_constant__ Fourier p) { rows_back<false>(p); }
+extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_sum(const __grid_constant__ Fourier p) { rows_back<true>(p); }

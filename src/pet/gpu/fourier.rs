@@ -22,6 +22,8 @@ const ALL_PLANES: usize = 768;
 /// Lines along x for each multiprocessor below which they are few, and the largest radix of these.
 const FEW_LINES: usize = 64;
 const FEW_LINES_RADIX: usize = 8;
+/// Maximum of terms that one launch takes.
+const TERMS: usize = 8;
 /// Bytes of a complex number.
 const NUMBER: usize = 8;
 
@@ -35,8 +37,10 @@ struct Arguments {
     spectrum: u64,
     coefficients: u64,
     map: u64,
-    earlier: u64,
-    later: u64,
+    between: u64,
+    from_term: i64,
+    to_term: i64,
+    spectrum_term: i64,
     peaks: u64,
     peak_count: i32,
     floor: f32,
@@ -52,13 +56,16 @@ struct Arguments {
     floats: i32,
     even: i32,
     transposed: i32,
+    terms: i32,
+    identifiers: i32,
     add: i32,
+    goes_on: i32,
     width: i32,
     log_width: i32,
     chunks: i32,
     by_width: u32,
 }
-mirrored!(Arguments, 368);
+mirrored!(Arguments, 392);
 
 /// Bytes of shared memory in which a block takes all planes of a frequency along x there and back: lines of complex numbers, between passes and
 /// transformed. None where it has not as many, or where more than one term needs the frequencies.
@@ -98,17 +105,23 @@ impl Sizes {
         self.long[0] / 2 + 1
     }
 
-    /// Bytes of frequencies along x of pairs of rows, of all frequencies, of frequencies along x of rows, and of a volume between
-    /// terms; the third are where the first were if there is one term.
-    fn work(&self) -> [usize; 4] {
-        let [_, ny, _] = self.place.shape;
+    /// Terms of a launch.
+    fn terms(&self) -> usize {
+        self.rank.min(TERMS)
+    }
+
+    /// Bytes of a term's frequencies along x, first of pairs of rows and then, in their place, of rows; of all frequencies.
+    fn term(&self) -> [usize; 2] {
         let bytes = |columns: usize| (columns * self.place.column * NUMBER).next_multiple_of(256);
-        let (pairs, rows) = (bytes(self.long[0] * self.pairs()), bytes(self.half() * ny));
-        let all = bytes(self.half() * self.long[1]);
-        match self.rank {
-            1 => [pairs.max(rows), all, 0, 0],
-            _ => [pairs, all, rows, self.place.bytes()],
-        }
+        let [_, ny, _] = self.place.shape;
+        [bytes(self.long[0] * self.pairs()).max(bytes(self.half() * ny)), bytes(self.half() * self.long[1])]
+    }
+
+    /// Bytes of these of all terms of a launch, and of room for what terms add up to: frequencies of rows, or a volume.
+    fn work(&self) -> [usize; 3] {
+        let [rows, all] = self.term();
+        let between = if self.rank > 1 { rows.max(self.place.bytes()) } else { 0 };
+        [self.terms() * rows, self.terms() * all, between]
     }
 
     /// Bytes of what the blocks of the first step find.
@@ -263,6 +276,8 @@ struct Kernels {
     rows_there: Function,
     columns: Columns,
     rows_back: Function,
+    /// Of some terms.
+    rows_sum: Function,
 }
 
 /// Along y.
@@ -273,6 +288,8 @@ enum Columns {
     Each {
         there: Function,
         back: Function,
+        /// Of some terms.
+        sum: Function,
     },
 }
 
@@ -291,11 +308,14 @@ impl Fourier {
             rows_there: kernel("fourier_rows_there")?,
             columns: match both_ways(queue, &sizes) {
                 Some(shared) => Columns::Both(kernel("fourier_columns")?, shared),
-                None => {
-                    Columns::Each { there: kernel("fourier_columns_there")?, back: kernel("fourier_columns_back")? }
-                }
+                None => Columns::Each {
+                    there: kernel("fourier_columns_there")?,
+                    back: kernel("fourier_columns_back")?,
+                    sum: kernel("fourier_columns_sum")?,
+                },
             },
             rows_back: kernel("fourier_rows_back")?,
+            rows_sum: kernel("fourier_rows_sum")?,
         };
         Ok(Self {
             memory,
@@ -327,17 +347,12 @@ impl Fourier {
     /// Volumes of this shape, in use by the queue's stream alone; the GPU is current.
     pub(super) unsafe fn launch(&self, queue: &Queue, direction: Direction, input: u64, to: Finish) -> Result<()> {
         let Sizes { place, rank, .. } = self.sizes;
-        let [pairs, all, rows, _] = self.sizes.work();
+        let [rows, all, _] = self.sizes.work();
         let forward = direction == Direction::Forward;
-        let work = self.work.address();
-        let all_at = work + pairs as u64;
-        let (rows_at, between) = match (rank, &self.kernels.columns) {
-            // Blocks end at different times: others still read what was there.
-            (1, Columns::Both(..)) => (all_at, 0),
-            (1, Columns::Each { .. }) => (work, 0),
-            _ => (all_at + all as u64, all_at + (all + rows) as u64),
-        };
-        let peaks = work + self.sizes.work().iter().sum::<usize>() as u64;
+        let rows_at = self.work.address();
+        let all_at = rows_at + rows as u64;
+        let between = all_at + all as u64;
+        let peaks = rows_at + self.sizes.work().iter().sum::<usize>() as u64;
         let peaks = if to.what == What::Relax { 0 } else { peaks };
         // A kernel's error is where the kernel is, and does harm in comparisons alone; rounding is everywhere.
         let compares = matches!(to.what, What::Quotient | What::Discrepancy);
@@ -350,8 +365,10 @@ impl Fourier {
             spectrum: 0,
             coefficients: 0,
             map: 0,
-            earlier: 0,
-            later: 0,
+            between,
+            from_term: 0,
+            to_term: 0,
+            spectrum_term: (self.term / size_of::<f32>()) as i64,
             peaks: 0,
             peak_count: 0,
             floor,
@@ -367,72 +384,100 @@ impl Fourier {
             floats: self.slices.floats() as i32,
             even: i32::from(self.slices.even),
             transposed: i32::from(!forward),
+            terms: 1,
+            identifiers: self.identifiers as i32,
             add: 0,
+            goes_on: 0,
             width: 0,
             log_width: 0,
             chunks: 0,
             by_width: 0,
         };
-        let factors = |k: usize, arguments: Arguments| match self.varying {
-            None => arguments,
-            Some([coefficients, map]) => {
-                let address = self.memory.address();
-                let coefficients = address + (coefficients + k * self.identifiers * size_of::<f32>()) as u64;
-                Arguments { coefficients, map: address + map as u64, ..arguments }
-            }
-        };
-        for k in 0..rank {
+        let [rows_term, all_term] = self.sizes.term().map(|bytes| (bytes / NUMBER) as i64);
+        for k in (0..rank).step_by(TERMS) {
+            let terms = TERMS.min(rank - k);
+            let (first, last) = (k == 0, k + terms == rank);
+            let varied = |arguments: Arguments| match self.varying {
+                None => arguments,
+                Some([coefficients, map]) => {
+                    let address = self.memory.address();
+                    let coefficients = address + (coefficients + k * self.identifiers * size_of::<f32>()) as u64;
+                    Arguments { coefficients, map: address + map as u64, ..arguments }
+                }
+            };
+            let spectrum = self.memory.address() + (k * self.term) as u64;
+            let there = Arguments { from: input, to: rows_at, to_term: rows_term, peaks, ..base };
+            let across = Arguments { from: rows_at, from_term: rows_term, to: all_at, to_term: all_term, ..base };
+            let Kernels { rows_there, columns, rows_back, rows_sum } = &self.kernels;
             // SAFETY: by this function's contract; the work room has as many bytes, and one stream uses it.
             unsafe {
-                if forward || k == 0 {
-                    let there = Arguments { from: input, to: work, peaks, ..base };
-                    self.rows(queue, &self.kernels.rows_there, if forward { factors(k, there) } else { there })?;
-                    if let Columns::Each { there, .. } = &self.kernels.columns {
-                        self.columns(queue, there, Arguments { from: work, to: all_at, ..base })?;
-                    }
-                }
-                let spectrum = self.memory.address() + (k * self.term) as u64;
-                let add = i32::from(forward && k > 0);
-                let back = Arguments { to: rows_at, spectrum, add, ..base };
-                match &self.kernels.columns {
+                match columns {
                     Columns::Both(kernel, shared) => {
-                        self.all_planes(queue, (kernel, *shared), Arguments { from: work, ..back })?;
+                        self.rows(queue, rows_there, 1, if forward { varied(there) } else { there })?;
+                        // Blocks end at different times: others still read what was there.
+                        let through = Arguments { from: rows_at, to: all_at, spectrum, ..base };
+                        self.all_planes(queue, (kernel, *shared), through)?;
+                        let back = Arguments { from: all_at, peaks, ..base };
+                        self.rows(queue, rows_back, 1, if forward { back } else { varied(back) })?;
                     }
-                    Columns::Each { back: kernel, .. } => {
-                        self.columns(queue, kernel, Arguments { from: all_at, ..back })?;
+                    Columns::Each { there: columns_there, sum, back } if forward => {
+                        self.rows(queue, rows_there, terms, varied(there))?;
+                        self.columns(queue, columns_there, terms, across)?;
+                        let (kernel, sums) = if rank > 1 { (sum, between) } else { (back, rows_at) };
+                        let summed = Arguments {
+                            from: all_at,
+                            from_term: all_term,
+                            to: sums,
+                            spectrum,
+                            terms: terms as i32,
+                            add: i32::from(!first),
+                            ..base
+                        };
+                        self.columns(queue, kernel, 1, summed)?;
+                        if last {
+                            self.rows(queue, rows_back, 1, Arguments { from: sums, peaks, ..base })?;
+                        }
                     }
-                }
-                let last = k + 1 == rank;
-                if !forward || last {
-                    let (earlier, later) = if forward {
-                        (0, 0)
-                    } else {
-                        (if k > 0 { between } else { 0 }, if last { 0 } else { between })
-                    };
-                    let back = Arguments { from: rows_at, earlier, later, peaks, ..base };
-                    self.rows(queue, &self.kernels.rows_back, if forward { back } else { factors(k, back) })?;
+                    Columns::Each { there: columns_there, back, .. } => {
+                        if first {
+                            self.rows(queue, rows_there, 1, there)?;
+                            self.columns(queue, columns_there, 1, across)?;
+                        }
+                        let of_each = Arguments { from: all_at, to: rows_at, to_term: rows_term, spectrum, ..base };
+                        self.columns(queue, back, terms, of_each)?;
+                        let summed = Arguments {
+                            from: rows_at,
+                            from_term: rows_term,
+                            terms: terms as i32,
+                            add: i32::from(!first),
+                            goes_on: i32::from(!last),
+                            peaks,
+                            ..base
+                        };
+                        self.rows(queue, if rank > 1 { rows_sum } else { rows_back }, 1, varied(summed))?;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    /// A block for pairs of rows and parts of their lines.
+    /// A block for pairs of rows and parts of their lines, of each of so many terms.
     ///
     /// # Safety
     /// As for `launch`.
-    unsafe fn rows(&self, queue: &Queue, kernel: &Function, arguments: Arguments) -> Result<()> {
+    unsafe fn rows(&self, queue: &Queue, kernel: &Function, terms: usize, arguments: Arguments) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.step(queue, kernel, &self.lines[0], self.sizes.pairs(), arguments) }
+        unsafe { self.step(queue, kernel, &self.lines[0], [self.sizes.pairs(), terms], arguments) }
     }
 
-    /// A block for one kx and parts of its lines.
+    /// A block for one kx and parts of its lines, of each of so many terms.
     ///
     /// # Safety
     /// As for `launch`.
-    unsafe fn columns(&self, queue: &Queue, kernel: &Function, arguments: Arguments) -> Result<()> {
+    unsafe fn columns(&self, queue: &Queue, kernel: &Function, terms: usize, arguments: Arguments) -> Result<()> {
         // SAFETY: by this function's contract.
-        unsafe { self.step(queue, kernel, &self.lines[1], self.sizes.half(), arguments) }
+        unsafe { self.step(queue, kernel, &self.lines[1], [self.sizes.half(), terms], arguments) }
     }
 
     /// A block for one kx and all of its lines.
@@ -465,7 +510,7 @@ impl Fourier {
         queue: &Queue,
         kernel: &Function,
         line: &Line,
-        outer: usize,
+        [outer, terms]: [usize; 2],
         arguments: Arguments,
     ) -> Result<()> {
         let shape = line.across();
@@ -479,8 +524,11 @@ impl Fourier {
             chunks: chunks as i32,
             ..arguments
         };
-        let launch =
-            Launch { grid: [blocks, 1, 1], block: [line.threads(shape.width, THREADS), 1, 1], shared: shape.shared };
+        let launch = Launch {
+            grid: [blocks, terms, 1],
+            block: [line.threads(shape.width, THREADS), 1, 1],
+            shared: shape.shared,
+        };
         // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
         unsafe { kernel.launch(&queue.stream, launch, &arguments) }
     }
