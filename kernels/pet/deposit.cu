@@ -1,4 +1,4 @@
-// Events into histo-images: the processor's arithmetic (src/pet/deposit.rs, src/pet/views.rs, src/pet/scanner/events.rs), operation by operation, so
+// Events into histo-images: the processor's arithmetic (src/pet/locate.rs, src/pet/views.rs, src/pet/scanner/events.rs), operation by operation, so
 // that the same voxel counts.
 #include <cuda_runtime.h>
 

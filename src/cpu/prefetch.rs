@@ -11,3 +11,11 @@ pub(crate) fn prefetch<T>(p: *const T) {
     }
     let _ = p;
 }
+
+/// The same of all lines from `p` on to `bytes` after it.
+#[inline(always)]
+pub(crate) fn prefetch_bytes<T>(p: *const T, bytes: usize) {
+    for line in (0..bytes).step_by(64) {
+        prefetch(p.cast::<u8>().wrapping_add(line));
+    }
+}

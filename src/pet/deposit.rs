@@ -8,14 +8,14 @@
 //! Incrementing counts in the order of the events would miss cache and page table nearly every time, and need atomics. So
 //! chunks of events are sorted by region of the counts' memory, and then each region is counted by one task.
 
-use super::events::{BLOCK, Block, EventArrays, Events, NO_SET, Source};
+use super::events::{EventArrays, Events, Source};
 use super::lattice::Lattice;
-use super::response::HALF_LIGHT;
+use super::locate::{CHUNK, Places};
 use super::scanner::{CrystalArrays, CrystalEvents, Scanner};
-use super::views::{NONE, Views};
+use super::views::Views;
 use crate::array::{ArrayMut, DType, Layout};
 use crate::context::{Context, Job, Stage};
-use crate::cpu::buffer::{reserved, zeros};
+use crate::cpu::buffer::{Buffer, zeros};
 use crate::cpu::level::Level;
 use crate::cpu::prefetch::prefetch;
 use crate::cpu::simd::{Plain, widest};
@@ -65,8 +65,6 @@ impl Dropped {
     }
 }
 
-/// Events that a task sorts by region: their sorted offsets stay in the second-level cache.
-const CHUNK: usize = 1 << 15;
 /// Maximum of chunks between two rounds of counting, of 128 KiB and a little each.
 const CHUNKS: usize = 256;
 /// Counts of a region: 512 kB, few enough pages for the processor's table of them.
@@ -105,43 +103,14 @@ fn count<S: Source>(
     histos: ArrayMut<5>,
 ) -> Result<Dropped> {
     let histos = histos.layout();
-    let places = Places::new(views, lattice, histos)?;
+    let places = Places::new(views, lattice, histos, Span::of(histos).first)?;
     let regions = Regions::new(histos)?;
     let chunks = regions.chunks(context, events.len())?;
     context.run(|job| {
         job.enter(Stage::Deposit);
-        let task = Task { level: context.level(), events, views, places, regions };
+        let task = Task { level: context.level(), events, places, regions };
         task.run(chunks, job)
     })
-}
-
-/// From events to the counts' memory, counted in elements from the lowest.
-#[derive(Clone, Copy)]
-struct Places {
-    /// Along x, y, z.
-    sides: [f64; 3],
-    per_mm: [f64; 3],
-    /// Steps along x, y, z, views and sets, and of the first element.
-    strides: [f64; 5],
-    first: f64,
-}
-
-impl Places {
-    fn new(views: &Views, lattice: &Lattice, histos: &Layout<5>) -> Result<Self> {
-        let [nz, ny, nx] = lattice.shape();
-        let shape = [views.list().len(), nz, ny, nx];
-        let [_, own @ ..] = histos.shape;
-        if own != shape {
-            fail!(TensorShape, "the histo-images have shape {own:?}; it must be {shape:?}");
-        }
-        let [s, v, z, y, x] = histos.strides;
-        Ok(Self {
-            sides: lattice.along().map(|n| n as f64),
-            per_mm: lattice.voxel().map(|s| 1.0 / s),
-            strides: [x, y, z, v, s].map(|s| s as f64),
-            first: Span::of(histos).first as f64,
-        })
-    }
 }
 
 /// The counts' memory, in elements.
@@ -248,15 +217,14 @@ unsafe fn count_at<'o, T: Copy + PartialEq>(
 struct Task<'a, S> {
     level: Level,
     events: S,
-    views: &'a Views,
-    places: Places,
+    places: Places<'a>,
     regions: Regions<'a>,
 }
 
 impl<S: Source> Task<'_, S> {
     fn run(&self, chunks: usize, job: &Job) -> Result<Dropped> {
         let regions = self.regions.count;
-        let mut offsets = zeros::<u32>(chunks * CHUNK)?;
+        let mut offsets = Buffer::<u32>::zeroed(chunks * CHUNK)?;
         let mut starts = zeros::<u32>(chunks * (regions + 1))?;
         let mut dropped = Dropped::default();
         let len = self.events.len();
@@ -270,14 +238,14 @@ impl<S: Source> Task<'_, S> {
                 .take(used)
                 .enumerate()
                 .map_init(
-                    || reserved(CHUNK),
-                    |places, (k, (offsets, starts))| {
+                    || Buffer::zeroed(CHUNK),
+                    |found, (k, (offsets, starts))| {
                         job.check()?;
-                        let places = places.as_mut().map_err(|e| e.clone())?;
+                        let found = found.as_mut().map_err(|e| e.clone())?;
                         let from = first + k * CHUNK;
                         let n = CHUNK.min(first + batch - from);
-                        let dropped = widest(self.level, Locate { task: self, from, n, places });
-                        sort(places, self.regions.shift, offsets, starts);
+                        let (count, dropped) = widest(self.level, Locate { task: self, from, n, found });
+                        sort(&found[..count], self.regions.shift, offsets, starts);
                         job.advance(part(n));
                         Ok(dropped)
                     },
@@ -298,115 +266,24 @@ impl<S: Source> Task<'_, S> {
         }
         Ok(dropped)
     }
-
-    /// Where `n` events from `from` on belong.
-    #[inline(always)]
-    fn locate(&self, from: usize, n: usize, out: &mut Vec<u64>) -> Dropped {
-        out.resize(CHUNK, 0);
-        let mut found = 0;
-        let mut dropped = Dropped::default();
-        let Places { sides, per_mm, strides, first } = self.places;
-        let middle = sides.map(|n| n / 2.0);
-        let mut list = Block::new();
-        let mut direction = [[0.0; BLOCK]; 3];
-        let mut place = [[0.0; BLOCK]; 3];
-        let mut squares = [0.0; BLOCK];
-        let mut view = [NONE; BLOCK];
-        let mut index = [0u64; BLOCK];
-        for block in (0..n).step_by(BLOCK) {
-            let n = self.events.read(from + block, &mut list).min(n - block);
-            let [x1, y1, z1, x2, y2, z2, dt] = &list.columns;
-            for i in 0..BLOCK {
-                let d = [x1[i] - x2[i], y1[i] - y2[i], z1[i] - z2[i]];
-                let square = d[0] * d[0] + d[1] * d[1] + d[2] * d[2];
-                let shift = HALF_LIGHT * dt[i] / square.sqrt();
-                let sum = [x1[i] + x2[i], y1[i] + y2[i], z1[i] + z2[i]];
-                for a in 0..3 {
-                    direction[a][i] = d[a];
-                    // Voxel j reaches from j to j + 1.
-                    place[a][i] = (0.5 * sum[a] + shift * d[a]) * per_mm[a] + middle[a];
-                }
-                squares[i] = square;
-            }
-            self.views.assign(&direction, &mut view);
-            let mut bad = 0;
-            let (mut unknown, mut tilted, mut outside) = (0, 0, 0);
-            for i in 0..BLOCK {
-                let q = [place[0][i], place[1][i], place[2][i]];
-                // Any non-finite number of the event makes one of these so; the difference is then NaN.
-                let sum = q[0] + q[1] + q[2] + squares[i];
-                #[expect(clippy::eq_op, reason = "vectors compare this in a way that memory checkers follow")]
-                let good = (sum - sum == 0.0) & (squares[i] > 0.0);
-                let known = list.set[i] != NO_SET;
-                let level = view[i] != NONE;
-                let inside = (q[0] >= 0.0) & (q[0] < sides[0]) & (q[1] >= 0.0) & (q[1] < sides[1]);
-                let inside = inside & (q[2] >= 0.0) & (q[2] < sides[2]);
-                let counted = u64::from(i < n);
-                unknown += u64::from(!known) & counted;
-                bad += u64::from(known & !good) & counted;
-                tilted += u64::from(known & good & !level) & counted;
-                outside += u64::from(known & good & level & !inside) & counted;
-                let at = |a: usize| {
-                    // SAFETY: not NaN, and within 32 bits.
-                    let voxel: i32 = unsafe { q[a].max(0.0).min(sides[a]).to_int_unchecked() };
-                    f64::from(voxel) * strides[a]
-                };
-                // Whole numbers below 2^43: exact. Added to 2^52 they are its lowest bits.
-                let p = first
-                    + f64::from(list.set[i]) * strides[4]
-                    + f64::from(view[i]) * strides[3]
-                    + at(2)
-                    + at(1)
-                    + at(0);
-                let bits = (p + (1u64 << 52) as f64).to_bits() & ((1 << 52) - 1);
-                index[i] = if known & good & level & inside { bits } else { u64::MAX };
-            }
-            dropped.unknown += unknown;
-            dropped.outside_tilts += tilted;
-            dropped.outside_lattice += outside;
-            if bad > 0 {
-                dropped = dropped.add(causes(&list, &squares, &place, n));
-            }
-            for p in &index[..n] {
-                out[found] = *p;
-                found += usize::from(*p != u64::MAX);
-            }
-        }
-        out.truncate(found);
-        dropped
-    }
 }
 
-/// [`Task::locate`] of some events.
+/// Where `n` events from `from` on belong.
 struct Locate<'a, S> {
     task: &'a Task<'a, S>,
     from: usize,
     n: usize,
-    places: &'a mut Vec<u64>,
+    found: &'a mut [u64],
 }
 
 impl<S: Source> Plain for Locate<'_, S> {
-    type Output = Dropped;
+    type Output = (usize, Dropped);
 
     #[inline(always)]
-    fn run(self) -> Dropped {
-        self.task.locate(self.from, self.n, self.places)
+    fn run(self) -> (usize, Dropped) {
+        let Task { events, places, .. } = self.task;
+        places.locate(events, self.from, self.n, self.found)
     }
-}
-
-/// Of events whose places are not numbers.
-fn causes(list: &Block, squares: &[f64; BLOCK], place: &[[f64; BLOCK]; 3], n: usize) -> Dropped {
-    let mut dropped = Dropped::default();
-    for i in 0..n {
-        let good = (place[0][i] + place[1][i] + place[2][i] + squares[i]).is_finite() && squares[i] > 0.0;
-        match () {
-            () if good || list.set[i] == NO_SET => {}
-            () if !list.columns.iter().all(|c| c[i].is_finite()) => dropped.not_finite += 1,
-            () if squares[i] == 0.0 => dropped.equal_positions += 1,
-            () => dropped.outside_lattice += 1,
-        }
-    }
-    dropped
 }
 
 /// Offsets within their regions, region after region.

@@ -1,4 +1,7 @@
-use super::super::events::interleaved;
+use super::super::events::{BLOCK, Block, interleaved};
+use super::super::locate::Found;
+use super::super::quick::Quick;
+use super::super::response::HALF_LIGHT;
 use super::super::view::View;
 use super::*;
 use crate::array::{Array, DType};
@@ -170,6 +173,88 @@ fn agrees_with_the_definition() {
         assert_eq!(dropped, Dropped { outside_tilts: tilted, outside_lattice: outside, ..Dropped::default() });
         assert!(counts == expected);
     }
+}
+
+/// Within some of its rounding of borders of voxels, azimuths and tilts, at the limits of what is quick, and of every cause.
+fn doubtful(n: usize) -> Vec<[f32; 7]> {
+    let mut random = StdRng::seed_from_u64(9);
+    let mut events = Vec::new();
+    for k in 0..n {
+        let mut near = |border: f64, by: f64| border + by * random.random_range(-1.0..1.0);
+        let [x, y, z] = [4.0, 5.0, 6.0].map(|side| near(0.0, 6.0) * side);
+        // About what f32 rounds these by, and more.
+        let closer = [1.0, 0.03][k % 2];
+        let place =
+            [near((x / 4.0f64).round() * 4.0, 2e-3 * closer), near((y / 5.0f64).round() * 5.0, 2e-3 * closer), z];
+        let azimuth = (near(0.0, 16.0).round() + 0.5) * PI / 8.0;
+        let tilt = near(0.0, 2.4).round() / 3.0 * 2.0 * TILT - TILT / 3.0;
+        let n = match k % 3 {
+            0 => unit(near(azimuth, 4e-6 * closer), near(0.0, 0.2)),
+            1 => unit(near(0.0, PI), near(tilt, 4e-6 * closer)),
+            _ => unit(near(0.0, PI), near(0.0, 0.2)),
+        };
+        let [x1, y1, z1, x2, y2, z2, dt] = event(place, n, near(0.0, 200.0));
+        let shrunk = [1.0, 1.0, 1.0, 1e-3, 1e-6, 1e-20, 2.56, 2.5601, 1e6, 1e30][k / 3 % 10];
+        events.push([x1, y1, z1, x2, y2, z2, dt].map(|v| (v * shrunk) as f32));
+    }
+    let n = events.len();
+    for k in 0..7 {
+        for bad in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY, 0.0, -0.0, f32::MAX, f32::MIN_POSITIVE, 1e-40] {
+            let mut e = events[(31 * k) % n];
+            e[k] = bad;
+            events.push(e);
+            if k < 3 {
+                (e[k], e[k + 3]) = (bad, bad);
+                events.push(e);
+            }
+        }
+    }
+    events.push([0.0; 7]);
+    events
+}
+
+/// Positions in f32 are looked at in single precision first, the same numbers in f64 are not.
+#[test]
+fn single_precision_finds_what_double_does() {
+    let usual: Vec<[f32; 7]> = many(CHUNK + 777, 6).into_iter().map(|e| e.map(|v| v as f32)).collect();
+    let places = lattice().shape().map(|n| n as isize);
+    let strides = [1, places[2], places[1] * places[2], lattice().voxels() as isize, 0];
+    let quick = Quick::new(&grid(), &lattice(), strides, 0).expect("it pays");
+    for (events, doubts) in [(usual, 0.0..0.02), (doubtful(30_000), 0.6..1.0)] {
+        let single = interleaved::read(&events);
+        let list = Events::new(&single).unwrap();
+        let (mut left, mut elements) = (Vec::new(), vec![0; BLOCK + 1]);
+        let mut block = Block::<f32>::new();
+        for from in (0..events.len()).step_by(BLOCK) {
+            let mut found = Found { elements: &mut elements, count: 0, dropped: Dropped::default() };
+            let n = list.read(from, &mut block);
+            quick.locate(&block, n, &mut found, &mut left);
+        }
+        let part = left.len() as f64 / events.len() as f64;
+        assert!(doubts.contains(&part), "{part} of them are doubtful");
+        let double: Vec<[f64; 7]> = events.iter().map(|e| e.map(f64::from)).collect();
+        let (expected, dropped) = deposited(&double, &grid());
+        assert!(dropped.total() < events.len() as u64);
+        for level in Level::available() {
+            let mut counts = vec![0; expected.len()];
+            let context = context(level, 2, 0);
+            assert_eq!(added(&mut counts, &context, &single, &grid(), &lattice()), dropped, "{level:?}");
+            assert!(counts == expected, "{level:?}");
+        }
+    }
+}
+
+/// Where rounding is not small beside voxels or views, and where an image has more elements than 32 bits count, f64 has all events.
+#[test]
+fn single_precision_is_for_what_it_is_precise_enough_for() {
+    let strides = [1, 24, 480, 2400, 0];
+    let of = |views: &Views, lattice: &Lattice, strides| Quick::new(views, lattice, strides, 0).is_some();
+    assert!(of(&grid(), &lattice(), strides));
+    assert!(!of(&grid(), &Lattice::new([5, 20, 24], [0.01, 5.0, 6.0]).unwrap(), strides));
+    assert!(!of(&Views::grid(8, 3, 1e-6).unwrap(), &lattice(), strides));
+    assert!(!of(&grid(), &lattice(), [1, 24, 1 << 29, 2400, 0]));
+    assert!(!of(&grid(), &lattice(), [1, 24, 480, 1 << 40, 0]));
+    assert!(!of(&Views::new(vec![View::new(0.3, 0.05).unwrap()], TILT).unwrap(), &lattice(), strides));
 }
 
 /// Several rounds of chunks (the cap leaves room for one or two of them), several regions; lists in f32 and f64, forwards and

@@ -186,11 +186,11 @@ fn look(events: &impl Source, lattice: &Lattice) -> Vec<Seen> {
     let all = events.len().div_ceil(BLOCK);
     let blocks = all.min(BLOCKS);
     let mut seen = Vec::new();
-    let mut block = Block::new();
+    let mut block = Block::<f64>::new();
     for k in 0..blocks {
         let n = events.read(k * all / blocks * BLOCK, &mut block);
         let known = (0..n).filter(|i| block.set[*i] != NO_SET);
-        for [x1, y1, z1, x2, y2, z2, time] in known.map(|i| block.columns.each_ref().map(|column| column[i])) {
+        for [x1, y1, z1, x2, y2, z2, time] in known.map(|i| block.event(i)) {
             let across = (x1 - x2).hypot(y1 - y2);
             let half = 0.5 * across.hypot(z1 - z2);
             let shift = HALF_LIGHT * time.abs();

@@ -1,15 +1,19 @@
 //! The caller's lists of events.
 
+use crate::array::value::Value;
 use crate::array::{Array, ArrayMut, DType, Layout};
+use crate::cpu::prefetch::prefetch_bytes;
 use crate::error::{Result, fail};
 
 /// Events that are looked at together, in loops without branches.
 pub(super) const BLOCK: usize = 256;
 
-/// A block of events.
-pub(super) struct Block {
-    /// x1, y1, z1, x2, y2, z2 in mm and t2 - t1 in ps.
-    pub(super) columns: [[f64; BLOCK]; 7],
+/// A block of events, with positions in double or in single precision.
+pub(super) struct Block<P = f64> {
+    /// x1, y1, z1, x2, y2, z2 in mm.
+    pub(super) positions: [[P; BLOCK]; 6],
+    /// t2 - t1 in ps.
+    pub(super) time: [f64; BLOCK],
     /// Which set of histo-images each belongs to, or [`NO_SET`].
     pub(super) set: [u32; BLOCK],
 }
@@ -17,9 +21,15 @@ pub(super) struct Block {
 /// Of events that name what there is not.
 pub(super) const NO_SET: u32 = u32::MAX;
 
-impl Block {
+impl<P: Value + Into<f64>> Block<P> {
     pub(super) fn new() -> Self {
-        Self { columns: [[0.0; BLOCK]; 7], set: [0; BLOCK] }
+        Self { positions: [[P::ZERO; BLOCK]; 6], time: [0.0; BLOCK], set: [0; BLOCK] }
+    }
+
+    /// Positions and time of an event.
+    pub(super) fn event(&self, i: usize) -> [f64; 7] {
+        let [x1, y1, z1, x2, y2, z2] = self.positions.each_ref().map(|column| column[i].into());
+        [x1, y1, z1, x2, y2, z2, self.time[i]]
     }
 }
 
@@ -28,8 +38,11 @@ pub(super) trait Source: Copy + Send + Sync {
     /// How many events.
     fn len(&self) -> usize;
 
+    /// Whether single precision holds all positions.
+    fn is_single(&self) -> bool;
+
     /// Reads events `from` on, as many as a block holds or as there are; returns how many.
-    fn read(&self, from: usize, block: &mut Block) -> usize;
+    fn read<P: Value>(&self, from: usize, block: &mut Block<P>) -> usize;
 }
 
 /// Events to read, f32 or f64 each.
@@ -100,12 +113,18 @@ impl<'a> Positions<'a> {
         Self { columns: [0, 1, 2].map(|k| array.column(k)), packed }
     }
 
+    fn is_single(&self) -> bool {
+        self.columns[0].dtype() == DType::F32
+    }
+
     #[inline(always)]
-    fn read(&self, from: usize, n: usize, mut columns: [&mut [f64; BLOCK]; 3]) {
+    fn read<P: Value>(&self, from: usize, n: usize, mut columns: [&mut [P; BLOCK]; 3]) {
         if let Some(packed) = self.packed {
+            // Ahead of the next call, beside what is made of these.
+            prefetch_bytes(packed.as_ptr().wrapping_add(from + n), BLOCK * size_of::<[f32; 3]>());
             for (i, p) in packed[from..][..n].iter().enumerate() {
                 for (column, v) in columns.iter_mut().zip(p) {
-                    column[i] = f64::from(*v);
+                    column[i] = P::of_f32(*v);
                 }
             }
         } else {
@@ -136,13 +155,17 @@ impl Source for Events<'_> {
         self.time.shape()[0]
     }
 
+    fn is_single(&self) -> bool {
+        self.first.is_single() && self.second.is_single()
+    }
+
     #[inline(always)]
-    fn read(&self, from: usize, block: &mut Block) -> usize {
+    fn read<P: Value>(&self, from: usize, block: &mut Block<P>) -> usize {
         let n = BLOCK.min(self.len() - from);
-        let [x1, y1, z1, x2, y2, z2, time] = &mut block.columns;
+        let [x1, y1, z1, x2, y2, z2] = &mut block.positions;
         self.first.read(from, n, [x1, y1, z1]);
         self.second.read(from, n, [x2, y2, z2]);
-        self.time.read_row([from], &mut time[..n]);
+        self.time.read_row([from], &mut block.time[..n]);
         n
     }
 }

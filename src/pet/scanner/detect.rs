@@ -80,7 +80,7 @@ pub(in crate::pet) fn detect(
         let len = events.len();
         (0..len.div_ceil(BLOCK))
             .into_par_iter()
-            .map_init(Block::new, |block, k| {
+            .map_init(Block::<f64>::new, |block, k| {
                 job.check()?;
                 let from = k * BLOCK;
                 let n = events.read(from, block);
@@ -88,7 +88,7 @@ pub(in crate::pet) fn detect(
                 let (mut pairs, mut times, mut numbers) = ([[LOST; 2]; BLOCK], [0.0; BLOCK], [0u32; BLOCK]);
                 for i in 0..n {
                     let bits = ((from + i) as u32) ^ mix(key ^ ((from + i) as u64 >> 32) as u32);
-                    match fate(&surface, efficiencies, bits, &block.columns.each_ref().map(|column| column[i])) {
+                    match fate(&surface, efficiencies, bits, &block.event(i)) {
                         Fate::Missed => lost.missed += 1,
                         Fate::Undetected => lost.undetected += 1,
                         Fate::Kept(pair, time) => match bins.map(|bins| bin(bins, time)) {

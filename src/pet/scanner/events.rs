@@ -2,6 +2,7 @@
 
 use super::Scanner;
 use super::crystals::Face;
+use crate::array::value::Value;
 use crate::array::{Array, Layout};
 use crate::error::{Result, fail};
 use crate::pet::bits::{centred, mix};
@@ -92,9 +93,13 @@ impl Source for CrystalEvents<'_> {
         self.times.shape()[0]
     }
 
+    fn is_single(&self) -> bool {
+        true
+    }
+
     /// Anywhere on the faces, anywhere in the bin.
     #[inline(always)]
-    fn read(&self, from: usize, block: &mut Block) -> usize {
+    fn read<P: Value>(&self, from: usize, block: &mut Block<P>) -> usize {
         let n = BLOCK.min(self.len() - from);
         let count = self.scanner.crystals.count() as u32;
         let faces = self.scanner.crystals.faces();
@@ -127,7 +132,7 @@ impl Source for CrystalEvents<'_> {
                 *part = centred(*bits, which as u32) as f32;
             }
         }
-        let [x1, y1, z1, x2, y2, z2, time] = &mut block.columns;
+        let Block { positions: [x1, y1, z1, x2, y2, z2], time, .. } = block;
         for (end, to) in [[x1, y1, z1], [x2, y2, z2]].into_iter().enumerate() {
             let mut at = [[0.0f32; 4]; BLOCK];
             for (i, at) in at.iter_mut().enumerate() {
@@ -139,7 +144,7 @@ impl Source for CrystalEvents<'_> {
             }
             for (d, column) in to.into_iter().enumerate() {
                 for (to, at) in column.iter_mut().zip(&at) {
-                    *to = f64::from(at[d]);
+                    *to = P::of_f32(at[d]);
                 }
             }
         }

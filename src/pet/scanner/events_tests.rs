@@ -72,10 +72,10 @@ fn fields(records: &[[u32; 4]], first: u64) -> CrystalArrays<'_> {
 fn read(scanner: &Scanner, arrays: &CrystalArrays) -> Vec<([f64; 7], u32)> {
     let events = CrystalEvents::new(scanner, arrays, 3).expect("events");
     let mut all = Vec::new();
-    let mut block = Block::new();
+    let mut block = Block::<f64>::new();
     for from in (0..events.len()).step_by(BLOCK) {
         let n = events.read(from, &mut block);
-        all.extend((0..n).map(|i| (block.columns.each_ref().map(|c| c[i]), block.set[i])));
+        all.extend((0..n).map(|i| (block.event(i), block.set[i])));
     }
     all
 }
