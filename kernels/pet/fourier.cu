@@ -195,10 +195,9 @@ template <Products OF> struct LoadProducts {
 #pragma unroll
         for (int r = 0; r < R; r++) v[r] = {0, 0};
         if (at.z + line < p.nz) {
-            add<R>(v, at.z + line, stride, from, w);
-            if (OF == OF_TERMS) {
 #pragma unroll 1
-                for (int t = 1; t < p.terms; t++) add<R>(v, at.z + line, stride, from += p.from_term, w += p.spectrum_term);
+            for (int t = 0; t < (OF == OF_TERMS ? p.terms : 1); t++, from += p.from_term, w += p.spectrum_term) {
+                add<R>(v, at.z + line, stride, from, w);
             }
         }
 #pragma unroll
@@ -313,27 +312,26 @@ struct RowsBack {
     }
 };
 
-// `TERMS`: of terms that are added up.
-template <bool TERMS> struct FinishRows {
+// A view's only term; or of terms that are added up one of the first, whose sum stays between, or the last.
+enum Part { ONLY, ONE_OF, LAST };
+template <Part OF> struct FinishRows {
     const Fourier &p;
     Block at;
     float floor;
-    int term = 0;
+    int term;
     mutable Sums sums = {};
-
-    __device__ inline bool goes_on() const { return TERMS && (term + 1 < p.terms || p.goes_on); }
 
     // So many voxels of a row from `at` on, `step` apart; all that is read is on the way at once.
     template <int R> __device__ inline void finish(float (&sum)[R], int count, long long at, int step) const {
         // A thread has the same voxels in all terms.
-        if (TERMS && (term || p.add)) {
+        if (OF == LAST || (OF == ONE_OF && (term || p.add))) {
 #pragma unroll
             for (int r = 0; r < R; r++) {
                 if (r < count) sum[r] += p.between[at + r * step];
             }
         }
-        float *const output = (goes_on() ? p.between : p.finish.output) + at;
-        const int what = goes_on() ? STORE : p.finish.what;
+        float *const output = (OF == ONE_OF ? p.between : p.finish.output) + at;
+        const int what = OF == ONE_OF ? STORE : p.finish.what;
         if (what == QUOTIENT || what == DISCREPANCY) {
             float d[R], a[R], b[R];
 #pragma unroll
@@ -349,7 +347,7 @@ template <bool TERMS> struct FinishRows {
             }
             return;
         }
-        if (what != RELAX && !goes_on()) {
+        if (what != RELAX && OF != ONE_OF) {
             // What rounding made of nothing is nothing: no values below 0 of what has none.
 #pragma unroll
             for (int r = 0; r < R; r++) sum[r] = fabsf(sum[r]) <= floor ? 0 : sum[r];
@@ -382,7 +380,7 @@ template <bool TERMS> struct FinishRows {
 #pragma unroll
                 for (int r = 0; r < PART; r++) {
                     sum[r] = row ? -v[first + r].y : v[first + r].x;
-                    if (p.map && first + r < count) sum[r] *= coefficient(p, TERMS ? term : 0, cell + (first + r) * stride);
+                    if (p.map && first + r < count) sum[r] *= coefficient(p, term, cell + (first + r) * stride);
                 }
                 finish(sum, count - first, (long long)(cell + first * stride) * p.column + z, stride * p.column);
             }
@@ -401,16 +399,18 @@ template <bool TERMS> __device__ inline void rows_back(const Fourier &p) {
         if (isinf(floor)) floor = 0; // what left the range of f32 is to be seen
         __syncthreads();
     }
-    FinishRows<TERMS> store = {p, at, floor};
-    transform(p, RowsBack{p, at, 0}, store);
+    const int last = TERMS ? p.terms - !p.goes_on : 0;
     if (TERMS) {
 #pragma unroll 1
-        for (store.term = 1; store.term < p.terms; store.term++) {
+        for (int term = 0; term < last; term++) {
+            transform(p, RowsBack{p, at, term}, FinishRows<ONE_OF>{p, at, floor, term});
             __syncthreads();
-            transform(p, RowsBack{p, at, store.term}, store);
         }
+        if (p.goes_on) return;
     }
-    if (compares(p.finish) && !(TERMS && p.goes_on)) tally(p.finish, store.sums);
+    const FinishRows<TERMS ? LAST : ONLY> store = {p, at, floor, last};
+    transform(p, RowsBack{p, at, last}, store);
+    if (compares(p.finish)) tally(p.finish, store.sums);
 }
 
 extern "C" __global__ void __launch_bounds__(320, 2) fourier_rows_back(const __grid_constant__ Fourier p) { rows_back<false>(p); }

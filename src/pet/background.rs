@@ -1,7 +1,7 @@
 //! What a plan computes of its scanner for the additive part of the model `A_v (H_v f) + additive_v`: randoms and scatter.
 
 use super::corrections::FactorOptions;
-use super::deposit::Dropped;
+use super::dropped::Dropped;
 use super::factors::{self, Accidentals, Factors};
 use super::gpu;
 use super::plan::{AnyEngine, Pet};

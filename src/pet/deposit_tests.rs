@@ -1,6 +1,5 @@
 use super::super::events::{BLOCK, Block, interleaved};
-use super::super::locate::Found;
-use super::super::quick::Quick;
+use super::super::quick::{Found, Quick};
 use super::super::response::HALF_LIGHT;
 use super::super::view::View;
 use super::*;

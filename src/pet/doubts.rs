@@ -1,6 +1,6 @@
 //! Doubts about deposited events: units other than mm and ps, and lists that are mostly dropped.
 
-use super::deposit::Dropped;
+use super::dropped::Dropped;
 use super::events::{BLOCK, Block, NO_SET, Source};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;

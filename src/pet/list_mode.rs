@@ -1,7 +1,8 @@
 //! What a plan does with list-mode events: it counts them where histo-images are, on the processor or on the GPU that it computes on.
 
-use super::deposit::{Dropped, deposit, deposit_crystals};
+use super::deposit::{deposit, deposit_crystals};
 use super::doubts;
+use super::dropped::Dropped;
 use super::events::{self, EventArrays, Events, Source};
 use super::gpu::deposit::{Depositor, List, check_place};
 use super::lattice::Lattice;

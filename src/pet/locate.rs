@@ -3,10 +3,10 @@
 //! What counts is the arithmetic in f64. Most events are far enough from borders of voxels and views that f32 finds the same, in a third of the
 //! time: see [`Quick`].
 
-use super::deposit::Dropped;
+use super::dropped::Dropped;
 use super::events::{BLOCK, Block, NO_SET, Source};
 use super::lattice::Lattice;
-use super::quick::Quick;
+use super::quick::{Found, Quick};
 use super::response::HALF_LIGHT;
 use super::views::{NONE, Views};
 use crate::array::Layout;
@@ -26,13 +26,6 @@ pub(super) struct Places<'a> {
     strides: [f64; 5],
     first: f64,
     quick: Option<Quick>,
-}
-
-/// What becomes of events: elements of those that count.
-pub(super) struct Found<'a> {
-    pub(super) elements: &'a mut [u64],
-    pub(super) count: usize,
-    pub(super) dropped: Dropped,
 }
 
 impl<'a> Places<'a> {

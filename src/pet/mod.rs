@@ -15,6 +15,7 @@ pub(crate) mod cpu;
 pub mod deposit;
 mod direction;
 mod doubts;
+pub mod dropped;
 mod engine;
 pub mod events;
 mod expansion;

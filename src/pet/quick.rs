@@ -5,9 +5,9 @@
 //! in voxels: 18 u `LARGEST` in mm with what multiplies these errors. Half the lattice, added, makes 2 u of its side more. Angles err by 3e-7
 //! ([`angle_single`]), by 2 u for the errors of `d` and by 4 u for pi's, and as steps by 4 u of those. Farther than all that from a border, f64 finds the same.
 
+use super::dropped::Dropped;
 use super::events::{BLOCK, Block, NO_SET};
 use super::lattice::Lattice;
-use super::locate::Found;
 use super::response::HALF_LIGHT;
 use super::views::{Rule, Views};
 use crate::cpu::elementary::{angle_single, nearest_single};
@@ -23,6 +23,13 @@ const ROUNDING: f64 = 1.0 / (1u64 << 24) as f64;
 const ANGLE: f64 = 7e-7;
 /// Parts of a voxel or a step about its borders beyond which it does not pay.
 const MOST: f64 = 0.05;
+
+/// What becomes of events: elements of those that count.
+pub(super) struct Found<'a> {
+    pub(super) elements: &'a mut [u64],
+    pub(super) count: usize,
+    pub(super) dropped: Dropped,
+}
 
 /// See above.
 #[derive(Clone, Copy)]
@@ -110,8 +117,8 @@ impl Quick {
             let along = along[i];
             let shift = along / (d[0] * d[0] + d[1] * d[1] + d[2] * d[2]).sqrt();
             let mut near = (along.abs() <= LARGEST) & (across >= APART);
-            for a in 0..3 {
-                places[a][i] = (0.5 * (first[a] + second[a]) + shift * d[a]) * self.per_mm[a] + self.middle[a];
+            for (a, place) in places.iter_mut().enumerate() {
+                place[i] = (0.5 * (first[a] + second[a]) + shift * d[a]) * self.per_mm[a] + self.middle[a];
                 near &= (first[a].abs() <= LARGEST) & (second[a].abs() <= LARGEST);
             }
             let sign = 1f32.copysign(d[1]);
@@ -136,8 +143,8 @@ impl Quick {
             let mut sure = true;
             let mut inside = true;
             let mut offset = 0;
-            for a in 0..3 {
-                let q = places[a][i];
+            for (a, place) in places.iter().enumerate() {
+                let q = place[i];
                 sure &= apart(q, self.place_error[a]);
                 inside &= (q > 0.0) & (q < self.sides[a]);
                 // SAFETY: not NaN, and within 32 bits.

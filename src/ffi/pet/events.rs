@@ -7,7 +7,7 @@ use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
 use crate::gpu::Device;
-use crate::pet::deposit::Dropped;
+use crate::pet::dropped::Dropped;
 use crate::pet::events::EventArrays;
 use std::sync::Arc;
 

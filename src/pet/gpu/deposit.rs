@@ -6,7 +6,7 @@ use crate::context::{Context, Stage};
 use crate::cpu::buffer::Plain;
 use crate::error::{Result, fail};
 use crate::gpu::{Device, DeviceMemory, Lent, Queue, Span, mirrored, then_wait};
-use crate::pet::deposit::{CAUSES, Dropped};
+use crate::pet::dropped::{CAUSES, Dropped};
 use crate::pet::events::EventArrays;
 use crate::pet::lattice::Lattice;
 use crate::pet::response::HALF_LIGHT;

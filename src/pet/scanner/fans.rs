@@ -9,7 +9,7 @@ use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Stage};
 use crate::cpu::buffer::zeros;
 use crate::error::{Result, fail};
-use crate::pet::deposit::Dropped;
+use crate::pet::dropped::Dropped;
 use rayon::prelude::*;
 use std::sync::atomic::{AtomicU32, Ordering};
 
