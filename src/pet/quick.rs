@@ -31,7 +31,7 @@ pub(super) struct Found<'a> {
     pub(super) dropped: Dropped,
 }
 
-/// See above.
+/// Lattice, views and counts in single precision, with what each may be wrong by.
 #[derive(Clone, Copy)]
 pub(super) struct Quick {
     /// Voxels along x, y, z, halves of them, voxels a millimetre, and what places may be wrong by.
