@@ -494,6 +494,11 @@ template <class T> struct shots {
     T *end() const noexcept { return data + size(); }
 };
 
+// Most bytes of working memory that a call uses: of the host, and of the GPU that it computes on (0 on the processor).
+struct memory_bytes {
+    uint64_t host, gpu;
+};
+
 #if ISOCENTER_EXCEPTIONS
 
 // A call of the library failed. what() has its words: which argument, the value seen, the value allowed.
@@ -1403,11 +1408,6 @@ public:
         double psnr, percent_error;
     };
 
-    // Most bytes of working memory that a stream uses: of the host, and of the GPU that it computes on (0 on the processor).
-    struct stream_bytes {
-        uint64_t host, gpu;
-    };
-
     static outcome<mri> create(const context &owner) { return make(wrap, isoc_mri_create, owner); }
 #if ISOCENTER_EXCEPTIONS
     explicit mri(const context &owner) : mri(create(owner)) {}
@@ -1525,8 +1525,8 @@ public:
     }
 
     // What they need with as much at a time, for memory_cap and gpu_memory_cap of the context.
-    template <class T> outcome<stream_bytes> stream_memory(int64_t at_once = 0) {
-        stream_bytes found{};
+    template <class T> outcome<memory_bytes> stream_memory(int64_t at_once = 0) {
+        memory_bytes found{};
         return detail::get(found, isoc_mri_stream_memory, self(), dtype_of<T>::value, at_once, &found.host, &found.gpu);
     }
 
@@ -1893,6 +1893,13 @@ public:
                             named("attenuation", attenuation), named("factors", factors));
     }
 
+    // What factors needs, for memory_cap and gpu_memory_cap of the context. Of the attenuation its shape alone counts: nothing is read.
+    outcome<memory_bytes> factors_memory(const isoc_pet_factor_options &wanted, const const_tensor &attenuation) {
+        memory_bytes found{};
+        return detail::get(found, isoc_pet_factors_memory, self(), detail::filled<isoc_pet_factor_options>(wanted),
+                           named("attenuation", attenuation), &found.host, &found.gpu);
+    }
+
     // Writes the attenuation, f32 in 1/mm at 511 keV, of a CT in Hounsfield units, real of the same shape (nz, ny, nx), of a tube of so many kV.
     // Both in host memory, and may be the same.
     outcome<void> attenuation(double kilovolts, const const_tensor &hounsfield, const tensor &attenuation) {
@@ -1921,6 +1928,12 @@ public:
                             named("histo_images", histo_images));
     }
 
+    // What randoms needs.
+    outcome<memory_bytes> randoms_memory(uint32_t directions) {
+        memory_bytes found{};
+        return detail::get(found, isoc_pet_randoms_memory, self(), directions, &found.host, &found.gpu);
+    }
+
     // Writes single scatter of an image, f32 or f64 in host memory, plus `randoms` (nullptr: 0), as reconstruct takes them. `wanted.factors`: the
     // factor_options that the image was reconstructed with. `efficiencies` and `attenuation` as in factors, but there must be an attenuation;
     // `measured`: u32 or f32 histo-images whose tails scale scatter, nullptr for none. Returns what it found.
@@ -1931,6 +1944,13 @@ public:
         return detail::get(estimate, isoc_pet_scatter, self(), detail::filled<isoc_pet_scatter_options>(wanted), named("image", image),
                            named("efficiencies", efficiencies), named("attenuation", attenuation), named("measured", measured),
                            named("randoms", randoms), named("additive", additive), static_cast<isoc_pet_scatter_found *>(&estimate));
+    }
+
+    // What scatter needs, of this attenuation: where photons scatter comes from its values.
+    outcome<memory_bytes> scatter_memory(const isoc_pet_scatter_options &wanted, const const_tensor &attenuation) {
+        memory_bytes found{};
+        return detail::get(found, isoc_pet_scatter_memory, self(), detail::filled<isoc_pet_scatter_options>(wanted),
+                           named("attenuation", attenuation), &found.host, &found.gpu);
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...

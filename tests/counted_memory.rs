@@ -1,9 +1,11 @@
-//! What `Ct::memory` and `isoc_mri_stream_memory` promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
+//! What `Ct::memory`, `isoc_mri_stream_memory` and the memory calls of PET's corrections promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
 //! sizes here stay below.)
 
 mod common;
 #[path = "mri/scan.rs"]
 mod mri;
+#[path = "pet/counted.rs"]
+mod pet;
 
 use common::on_processor;
 use common::*;
@@ -57,6 +59,7 @@ fn promises_are_kept() {
     stages_take_what_memory_says();
     a_fit_takes_what_it_asks_for();
     mri_streams_take_what_memory_says();
+    pet::corrections_take_what_memory_says();
 }
 
 /// Bytes beyond what was there before.

@@ -55,6 +55,7 @@ fn header_is_up_to_date() {
         "src/ffi/pet/detect.rs",
         "src/ffi/pet/corrections.rs",
         "src/ffi/pet/background.rs",
+        "src/ffi/pet/memory.rs",
         "src/ffi/pet/phantom.rs",
         "src/ffi/pet/simulation.rs",
         "src/ffi/pet/measures.rs",

@@ -324,4 +324,55 @@ fn pet_calls() {
             walk("pet_memory", || unsafe { isoc_pet_memory(poor.pet, &mut bytes) });
         }
     }
+    pet_corrections();
+}
+
+/// Factors, randoms and scatter of a scanner, of arrays that are all large, and lists of its events.
+fn pet_corrections() {
+    let (shape, voxel) = ([12, 30, 28], [8.0, 8.0, 8.0]);
+    let context = isoc_context_options { threads: 2, ..pet::on(pet::PROCESSOR) };
+    let plan = pet::Plan::with(&context, shape, voxel, &[[0.0, 0.0], [1.6, 0.0]]);
+    let (around, rings) = (240, 12);
+    let turn = std::f64::consts::TAU / around as f64;
+    let crystal = |k: usize| (turn * (k % around) as f64, 10.0 * (k / around) as f64 - 55.0);
+    let (positions, normals): (Vec<_>, Vec<_>) = (0..around * rings)
+        .map(crystal)
+        .map(|(angle, z)| ([200.0 * angle.cos(), 200.0 * angle.sin(), z], [-angle.cos(), -angle.sin(), 0.0]))
+        .unzip();
+    let positions = pet::tensor(positions.as_flattened(), &[around * rings, 3]);
+    let normals = pet::tensor(normals.as_flattened(), &[around * rings, 3]);
+    let scanner = isoc_pet_scanner { crystal_width: 5.3, crystal_height: 10.0, ..pet::sized() };
+
+    let rates = vec![1e3f32; around * rings];
+    let (map, image, histos) = (vec![0.01f32; plan.voxels()], vec![1f32; plan.voxels()], vec![1f32; 2 * plan.voxels()]);
+    let pairs: Vec<u32> = (0..1 << 14).map(|k| (k * 7919) % (around * rings) as u32).collect();
+    let times = vec![0f32; pairs.len() / 2];
+    let rates = pet::tensor(&rates, &[around * rings]);
+    let (map, image) = (pet::tensor(&map, &shape), pet::tensor(&image, &shape));
+    let counts = pet::tensor(&histos, &plan.histos(2));
+    let (pairs, times) = (pet::tensor(&pairs, &[times.len(), 2]), pet::tensor(&times, &[times.len()]));
+    let mut out = histos.clone();
+    let to = pet::output(&mut out, &plan.histos(2));
+    let few = isoc_pet_factor_options { directions: 1, ..pet::sized() };
+    let scatter = isoc_pet_scatter_options { factors: &few, tof_fwhm: 400.0, spacing: 60.0, ..pet::sized() };
+    let (mut host, mut gpu, nothing) = (0, 0, std::ptr::null_mut());
+    // SAFETY (of all calls): valid pointers to arrays of the geometry's and the scanner's sizes.
+    #[allow(clippy::undocumented_unsafe_blocks)]
+    {
+        walk("pet_set_scanner", || unsafe { isoc_pet_set_scanner(plan.pet, &scanner, &positions, &normals) });
+        walk("pet_factors", || unsafe { isoc_pet_factors(plan.pet, &few, &rates, &map, &to) });
+        walk("pet_factors_memory", || unsafe { isoc_pet_factors_memory(plan.pet, &few, &map, &mut host, &mut gpu) });
+        walk("pet_randoms", || unsafe { isoc_pet_randoms(plan.pet, 60.0, 0.0, 1, &rates, &to) });
+        walk("pet_randoms_memory", || unsafe { isoc_pet_randoms_memory(plan.pet, 1, &mut host, &mut gpu) });
+        walk("pet_scatter", || unsafe {
+            isoc_pet_scatter(plan.pet, &scatter, &image, &rates, &map, &counts, &counts, &to, std::ptr::null_mut())
+        });
+        walk("pet_scatter_memory", || unsafe {
+            isoc_pet_scatter_memory(plan.pet, &scatter, &map, &mut host, &mut gpu)
+        });
+        // What looks at units does without.
+        attempts("pet_deposit_crystals", true, || unsafe {
+            isoc_pet_deposit_crystals(plan.pet, &pairs, &times, std::ptr::null(), 0, &to, nothing)
+        });
+    }
 }

@@ -66,11 +66,14 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::deposit_crystals,
         Self::detect,
         Self::factors,
+        Self::factors_bytes,
         Self::attenuation,
         Self::fan_sums,
         Self::singles,
         Self::randoms,
+        Self::randoms_bytes,
         Self::scatter,
+        Self::scatter_bytes,
         Self::phantom_image,
         Self::simulate,
         Self::expect,
@@ -656,6 +659,13 @@ impl Pet<'_> {
         self.caller.done(done, Some(to));
     }
 
+    fn factors_bytes(&mut self) {
+        let (handle, attenuation, options) = (self.handle(), self.map(), self.factor_options());
+        let [host, gpu] = [(); 2].map(|()| self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_pet_factors_memory(handle, options, attenuation.tensor, host, gpu));
+        self.caller.done(done, None);
+    }
+
     fn attenuation(&mut self) {
         let (handle, kilovolts) = (self.handle(), self.caller.input.real(120.0));
         let shape = self.map_shape();
@@ -714,11 +724,15 @@ impl Pet<'_> {
         self.caller.done(done, Some(to));
     }
 
-    fn scatter(&mut self) {
-        let (handle, image, factors) = (self.handle(), self.image(), self.factor_options());
-        let (efficiencies, attenuation) = (self.efficiencies(), self.map());
-        let measured = if self.caller.input.odd(2).is_some() { Made::NONE } else { self.histos(self.views, U32) };
-        let (randoms, to) = (self.optional_histos(), self.histos_out(self.views, F32));
+    fn randoms_bytes(&mut self) {
+        let (handle, directions) = (self.handle(), self.directions());
+        let [host, gpu] = [(); 2].map(|()| self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_pet_randoms_memory(handle, directions, host, gpu));
+        self.caller.done(done, None);
+    }
+
+    /// NULL now and then.
+    fn scatter_options(&mut self, factors: *const isoc_pet_factor_options) -> *const isoc_pet_scatter_options {
         let input = &mut self.caller.input;
         let o = isoc_pet_scatter_options {
             struct_size: input.struct_size(size_of::<isoc_pet_scatter_options>()),
@@ -732,7 +746,15 @@ impl Pet<'_> {
             spacing: input.real(50.0),
         };
         let passed = self.caller.passed(o);
-        let options = if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() };
+        if self.caller.input.odd(2).is_some() { ptr::null() } else { passed.cast_const() }
+    }
+
+    fn scatter(&mut self) {
+        let (handle, image, factors) = (self.handle(), self.image(), self.factor_options());
+        let (efficiencies, attenuation) = (self.efficiencies(), self.map());
+        let measured = if self.caller.input.odd(2).is_some() { Made::NONE } else { self.histos(self.views, U32) };
+        let (randoms, to) = (self.optional_histos(), self.histos_out(self.views, F32));
+        let options = self.scatter_options(factors);
         // SAFETY: plain numbers, for which zeros are valid.
         let mut found: isoc_pet_scatter_found = unsafe { std::mem::zeroed() };
         found.struct_size = self.caller.input.struct_size(size_of::<isoc_pet_scatter_found>());
@@ -752,6 +774,14 @@ impl Pet<'_> {
             )
         );
         self.caller.done(done, Some(to));
+    }
+
+    fn scatter_bytes(&mut self) {
+        let (handle, attenuation, factors) = (self.handle(), self.map(), self.factor_options());
+        let options = self.scatter_options(factors);
+        let [host, gpu] = [(); 2].map(|()| self.caller.passed(0u64));
+        let done = call!(self.caller, isoc_pet_scatter_memory(handle, options, attenuation.tensor, host, gpu));
+        self.caller.done(done, None);
     }
 
     fn bodies(&mut self) -> (*const isoc_pet_body, i64) {

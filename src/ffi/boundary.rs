@@ -272,6 +272,19 @@ pub(super) unsafe fn set_out<T>(p: *mut T, value: T, name: &str) -> Result<()> {
     Ok(())
 }
 
+/// Writes bytes of the host and of a GPU where they are wanted.
+///
+/// # Safety
+/// Both are NULL or writable.
+pub(super) unsafe fn set_bytes([host, gpu]: [*mut u64; 2], found: [u64; 2]) {
+    for (p, bytes) in [host, gpu].into_iter().zip(found) {
+        if !p.is_null() {
+            // SAFETY: by this function's contract.
+            unsafe { p.write_unaligned(bytes) };
+        }
+    }
+}
+
 /// A list that a call fills for its caller, by one rule. The caller is told how many elements there are, whatever becomes of the
 /// call. With capacity 0 that is all that is asked for. Unless there is room for all of them, none is written.
 pub(super) struct OutList<T> {

@@ -2,9 +2,9 @@
 
 use super::corrections::FactorOptions;
 use super::dropped::Dropped;
-use super::factors::{self, Accidentals, Factors};
+use super::factors::{self, Accidentals, AttenuationMap, Factors, Sampling};
 use super::gpu;
-use super::plan::{AnyEngine, Pet};
+use super::plan::Pet;
 use super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
 use super::scanner::{DelayArrays, Fan};
 use super::scatter::{Additive, Found, Model, Scatter, Tails};
@@ -74,22 +74,16 @@ impl Pet {
         mut to: ArrayMut<4>,
     ) -> Result<()> {
         let lattice = *self.lattice()?;
+        let sampling = Sampling::new(self.view_set()?, &lattice, directions)?;
+        let options = FactorOptions { directions, ..FactorOptions::default() };
+        self.check_memory("randoms need", self.memory_of_factors(&options, &sampling, None)?)?;
         let crystals = &self.scanner()?.crystals;
         let singles = self.context.install(|| host::read(singles, "singles", NanPolicy::Error, &mut 0))?;
-        let views = self.view_set()?;
-        let made = || Factors::accidentals((views, &lattice), (crystals, &singles), of, directions);
+        let made = || Factors::accidentals((sampling, &lattice), (crystals, &singles), of);
         let factors = self.context.install(made)?;
         match self.gpus().first() {
-            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, (self.stream(), self.held())),
+            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, self.stream()),
             None => factors.write(&self.context, &to),
-        }
-    }
-
-    /// Bytes of the GPU's memory that the engine has.
-    pub(super) fn held(&self) -> u64 {
-        match &self.engine {
-            Some(AnyEngine::Gpu(engine)) => engine.held(),
-            _ => 0,
         }
     }
 }
@@ -119,19 +113,39 @@ pub struct ScatterArrays<'a> {
 }
 
 impl Pet {
-    /// Writes scatter and randoms, `[view][z][y][x]`.
-    pub fn scatter(&mut self, options: &ScatterOptions, of: &ScatterArrays, mut to: ArrayMut<4>) -> Result<Found> {
-        let lattice = *self.lattice()?;
-        let time = match (options.model.tof_fwhm, self.response()) {
-            (Some(time), _) => time,
-            (None, Some(response)) => response.tof_fwhm_ps,
+    /// Full width at half maximum of the time difference, ps.
+    fn time_of(&self, options: &ScatterOptions) -> Result<f64> {
+        match (options.model.tof_fwhm, self.response()) {
+            (Some(time), _) => Ok(time),
+            (None, Some(response)) => Ok(response.tof_fwhm_ps),
             (None, None) => {
                 fail!(NotConfigured, "options.tof_fwhm is 0, and the plan has no response that would tell it")
             }
-        };
+        }
+    }
+
+    /// What an estimate is computed of; None: an image of the lattice's size.
+    pub(super) fn scatter_of(
+        &self,
+        options: &ScatterOptions,
+        image: Option<&[f32]>,
+        map: &AttenuationMap,
+    ) -> Result<Scatter> {
+        let time = self.time_of(options)?;
+        let of = (self.view_set()?, self.lattice()?, &self.scanner()?.crystals);
+        self.context.install(|| Scatter::new(of, image, map, (&options.model, time)))
+    }
+
+    /// Writes scatter and randoms, `[view][z][y][x]`.
+    pub fn scatter(&mut self, options: &ScatterOptions, of: &ScatterArrays, mut to: ArrayMut<4>) -> Result<Found> {
+        let (lattice, time) = (*self.lattice()?, self.time_of(options)?);
+        let shape = of.attenuation.shape();
+        let sampling = Sampling::new(self.view_set()?, &lattice, options.factors.directions)?;
+        let sizes = self.sizes_of_scatter(options, &sampling, shape)?;
+        self.check_memory("scatter needs at least", sizes.input)?;
         let efficiencies = of.efficiencies.as_ref().map(|from| self.read_efficiencies(from)).transpose()?;
-        let values = self.read_map(&options.factors, &of.attenuation)?;
-        let map = options.factors.map(&values, of.attenuation.shape(), lattice.voxel())?;
+        let values = self.read_map(&of.attenuation)?;
+        let map = self.map_of(&options.factors, &values, shape)?;
         if let Some(doubt) = factors::doubt(&map, &lattice)? {
             self.context.log(LogLevel::Warning, || doubt);
         }
@@ -147,26 +161,17 @@ impl Pet {
                 image[k]
             );
         }
-        let crystals = &self.scanner()?.crystals;
-        let views = self.view_set()?;
-        let FactorOptions { acquisition, directions, .. } = &options.factors;
-        let (scatter, factors) = self.context.install(|| {
-            let scatter = Scatter::new((views, &lattice, crystals), &image, &map, (&options.model, time))?;
-            let given = efficiencies.as_deref();
-            let factors = Factors::new((views, &lattice), (crystals, given), None, acquisition, *directions)?;
-            Ok((scatter, factors))
-        })?;
+        let scatter = self.scatter_of(options, Some(&image), &map)?;
+        self.check_memory("scatter needs", self.memory_of_scatter(&scatter, &sizes)?)?;
+        let (crystals, given) = (&self.scanner()?.crystals, efficiencies.as_deref());
+        let acquisition = &options.factors.acquisition;
+        let made = || Factors::new((sampling, &lattice), (crystals, given), None, acquisition);
+        let factors = self.context.install(made)?;
         let sigma = HALF_LIGHT * time / FWHM_PER_SIGMA;
-        let additive = Additive {
-            measured: of.measured.map(|measured| (measured, Tails::new(&scatter, sigma))),
-            randoms: of.randoms,
-            scatter: &scatter,
-            factors: &factors,
-        };
+        let tails = of.measured.map(|measured| Ok((measured, Tails::new(&scatter, sigma)?))).transpose()?;
+        let additive = Additive { measured: tails, randoms: of.randoms, scatter: &scatter, factors: &factors };
         let found = match self.gpus().first() {
-            Some(device) => {
-                gpu::scatter::write(&self.context, device, &additive, &mut to, (self.stream(), self.held()))?
-            }
+            Some(device) => gpu::scatter::write(&self.context, device, &additive, &mut to, self.stream())?,
             None => additive.write(&self.context, &mut to)?,
         };
         if let Some(doubt) = found.doubt(of.measured.is_some()) {

@@ -1,12 +1,12 @@
 //! What a plan computes of its scanner for the model `A_v (H_v f) + additive_v`.
 
-use super::factors::{self, Acquisition, AttenuationMap, Factors, Hounsfield};
+use super::factors::{self, Acquisition, Factors, Hounsfield, Sampling};
 use super::gpu;
 use super::plan::Pet;
 use crate::array::{Array, ArrayMut, host};
 use crate::context::{LogLevel, NanPolicy};
 use crate::cpu::buffer::Buffer;
-use crate::error::{Result, fail};
+use crate::error::Result;
 use rayon::prelude::*;
 
 /// What factors are for.
@@ -33,18 +33,6 @@ impl Default for FactorOptions {
     }
 }
 
-impl FactorOptions {
-    /// Where a map is.
-    pub(super) fn map<'a>(
-        &self,
-        values: &'a [f32],
-        shape: [usize; 3],
-        lattice: [f64; 3],
-    ) -> Result<AttenuationMap<'a>> {
-        AttenuationMap::new((values, shape), "options", self.map_voxel, self.map_centre, lattice)
-    }
-}
-
 impl Pet {
     /// Writes the factors `[view][z][y][x]` of its scanner, with the crystals' efficiencies and a map of attenuation in 1/mm, `[z][y][x]`; both in host memory.
     pub fn factors(
@@ -56,23 +44,24 @@ impl Pet {
     ) -> Result<()> {
         let lattice = *self.lattice()?;
         let crystals = &self.scanner()?.crystals;
+        let FactorOptions { acquisition, directions, .. } = options;
+        let sampling = Sampling::new(self.view_set()?, &lattice, *directions)?;
+        self.check_memory("factors need", self.memory_of_factors(options, &sampling, attenuation.map(Array::shape))?)?;
         let efficiencies = efficiencies.map(|from| self.read_efficiencies(from)).transpose()?;
-        let values = attenuation.map(|from| self.read_map(options, from)).transpose()?;
+        let values = attenuation.map(|from| self.read_map(from)).transpose()?;
         let map = match (&values, attenuation) {
-            (Some(values), Some(from)) => Some(options.map(values, from.shape(), lattice.voxel())?),
+            (Some(values), Some(from)) => Some(self.map_of(options, values, from.shape())?),
             _ => None,
         };
         if let Some(doubt) = map.as_ref().map(|map| factors::doubt(map, &lattice)).transpose()?.flatten() {
             self.context.log(LogLevel::Warning, || doubt);
         }
-        let FactorOptions { acquisition, directions, .. } = options;
         let given = efficiencies.as_deref();
-        let views = self.view_set()?;
-        let made = || Factors::new((views, &lattice), (crystals, given), map.as_ref(), acquisition, *directions);
+        let made = || Factors::new((sampling, &lattice), (crystals, given), map.as_ref(), acquisition);
         let factors = self.context.install(made)?;
         drop(values);
         match self.gpus().first() {
-            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, (self.stream(), self.held())),
+            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, self.stream()),
             None => factors.write(&self.context, &to),
         }
     }
@@ -94,13 +83,7 @@ impl Pet {
     }
 
     /// A copy of an attenuation map.
-    pub(super) fn read_map(&self, options: &FactorOptions, from: &Array<3>) -> Result<Buffer> {
-        let lattice = self.lattice()?;
-        let needed = factors::Map::bytes(&options.map(&[], from.shape(), lattice.voxel())?, lattice);
-        let cap = self.context.memory_cap(0);
-        if needed > cap {
-            fail!(MemoryCap, "the attenuation map needs {needed} bytes; the context's memory cap is {cap}");
-        }
+    pub(super) fn read_map(&self, from: &Array<3>) -> Result<Buffer> {
         self.context.install(|| host::read(from, "attenuation", NanPolicy::Error, &mut 0))
     }
 }

@@ -11,7 +11,7 @@
 use super::dropped::Dropped;
 use super::events::{EventArrays, Events, Source};
 use super::lattice::Lattice;
-use super::locate::{CHUNK, Places};
+use super::locate::{CHUNK, Places, Scratch};
 use super::scanner::{CrystalArrays, CrystalEvents, Scanner};
 use super::views::Views;
 use crate::array::{ArrayMut, DType, Layout};
@@ -116,12 +116,12 @@ impl<'a> Regions<'a> {
     /// Chunks between two rounds of counting.
     fn chunks(&self, context: &Context, events: usize) -> Result<usize> {
         let a_chunk = (4 * (CHUNK + self.count + 1)) as u64;
-        let a_thread = (8 * CHUNK) as u64;
+        let a_thread = Scratch::BYTES as u64;
         let (cap, fixed) = (context.memory_cap(0), context.threads() as u64 * a_thread);
         let fitting = cap.saturating_sub(fixed) / a_chunk;
         if fitting == 0 {
             let needed = fixed + a_chunk;
-            fail!(MemoryCap, "depositing events needs {needed} bytes; the context's memory cap is {cap}");
+            fail!(MemoryCap, "memory_cap is {cap} bytes; depositing events needs {needed}");
         }
         Ok(events.div_ceil(CHUNK).min(CHUNKS).min(fitting as usize))
     }
@@ -195,19 +195,16 @@ impl<S: Source> Task<'_, S> {
                 .zip(starts.par_chunks_mut(regions + 1))
                 .take(used)
                 .enumerate()
-                .map_init(
-                    || Buffer::zeroed(CHUNK),
-                    |found, (k, (offsets, starts))| {
-                        job.check()?;
-                        let found = found.as_mut().map_err(|e| e.clone())?;
-                        let from = first + k * CHUNK;
-                        let n = CHUNK.min(first + batch - from);
-                        let (count, dropped) = widest(self.level, Locate { task: self, from, n, found });
-                        sort(&found[..count], self.regions.shift, offsets, starts);
-                        job.advance(part(n));
-                        Ok(dropped)
-                    },
-                )
+                .map_init(Scratch::new, |found, (k, (offsets, starts))| {
+                    job.check()?;
+                    let found = found.as_mut().map_err(|e| e.clone())?;
+                    let from = first + k * CHUNK;
+                    let n = CHUNK.min(first + batch - from);
+                    let (count, dropped) = widest(self.level, Locate { task: self, from, n, found });
+                    sort(&found.elements[..count], self.regions.shift, offsets, starts);
+                    job.advance(part(n));
+                    Ok(dropped)
+                })
                 .try_reduce(Dropped::default, |a, b| Ok(a.add(b)))?
                 .add(dropped);
             let parts = || offsets.chunks(CHUNK).zip(starts.chunks(regions + 1)).take(used);
@@ -231,7 +228,7 @@ struct Locate<'a, S> {
     task: &'a Task<'a, S>,
     from: usize,
     n: usize,
-    found: &'a mut [u64],
+    found: &'a mut Scratch,
 }
 
 impl<S: Source> Plain for Locate<'_, S> {

@@ -5,6 +5,8 @@ use super::events::{BLOCK, Block, NO_SET, Source};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::units::Short;
+use crate::cpu::buffer::{collected, reserved};
+use crate::error::Result;
 
 /// Blocks of events that are looked at, spread over the list: a few thousand events.
 const BLOCKS: usize = 16;
@@ -47,18 +49,18 @@ struct Seen {
 ///   small, so that this comes first.
 /// - A lattice may be smaller than what was scanned, wherever its middle is. Where half of the events are outside, but inside one of the
 ///   same size about their median place, the origin is another one.
+///
+/// There is none where there is no memory for it.
 pub(super) fn doubt(events: &impl Source, lattice: &Lattice, dropped: &Dropped, located: u64) -> Option<String> {
-    let seen = look(events, lattice);
+    let seen = look(events, lattice).ok()?;
     let part = |of: &dyn Fn(&Seen) -> bool| seen.iter().filter(|s| of(s)).count() as f64 / seen.len() as f64;
     if seen.len() < MIN_EVENTS {
         return None;
     }
     let [x, y, z] = [0, 1, 2].map(|d| Short(2.0 * half_side(lattice, d)));
-    let ends: Vec<f64> = seen.iter().filter_map(|s| s.end).collect();
+    let ends: Vec<f64> = collected(seen.iter().filter_map(|s| s.end)).ok()?;
     let within = |factor: f64| ends.iter().filter(|e| *e * factor < 0.75).count() as f64 / ends.len() as f64;
-    let mut halves: Vec<f64> = seen.iter().map(|s| s.half).collect();
-    halves.sort_by(f64::total_cmp);
-    let radius = halves[halves.len() / 2];
+    let radius = median(seen.iter().map(|s| s.half)).ok()?;
     let fits = |(_, factor): &(&str, f64)| within(*factor) <= NEARLY_ALL && RADII.contains(&(radius * factor));
     let unit = [("cm", 10.0), ("m", 1e3)].into_iter().find(fits);
     if let Some((name, _)) = unit.filter(|_| ends.len() >= MIN_EVENTS && within(1.0) > NEARLY_ALL) {
@@ -106,7 +108,8 @@ pub(super) fn doubt(events: &impl Source, lattice: &Lattice, dropped: &Dropped, 
     if located < MIN_OUTSIDE || 2 * outside <= located {
         return None;
     }
-    let median = median_place(&seen);
+    let [a, b, c] = [0, 1, 2].map(|d| median(seen.iter().map(move |s| s.place[d])));
+    let median = [a.ok()?, b.ok()?, c.ok()?];
     let [a, b, c] = median.map(Short);
     let within = |middle: [f64; 3]| {
         let near = |s: &Seen| (0..3).all(|d| (s.place[d] - middle[d]).abs() <= half_side(lattice, d));
@@ -136,12 +139,11 @@ fn half_side(lattice: &Lattice, axis: usize) -> f64 {
     0.5 * lattice.along()[axis] as f64 * lattice.voxel()[axis]
 }
 
-fn median_place(seen: &[Seen]) -> [f64; 3] {
-    [0, 1, 2].map(|d| {
-        let mut all: Vec<f64> = seen.iter().map(|s| s.place[d]).collect();
-        all.sort_by(f64::total_cmp);
-        all[all.len() / 2]
-    })
+/// The middle one, or the upper of two.
+fn median(values: impl Iterator<Item = f64>) -> Result<f64> {
+    let mut all = collected(values)?;
+    let middle = all.len() / 2;
+    Ok(*all.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
 /// Why most events of a list have no place, where it is not for the lattice, which may be smaller than what was scanned.
@@ -182,10 +184,10 @@ fn all_causes(dropped: &Dropped, events: u64) -> String {
     format!("{} of {events} events are dropped: {}", dropped.total(), list.join(", "))
 }
 
-fn look(events: &impl Source, lattice: &Lattice) -> Vec<Seen> {
+fn look(events: &impl Source, lattice: &Lattice) -> Result<Vec<Seen>> {
     let all = events.len().div_ceil(BLOCK);
     let blocks = all.min(BLOCKS);
-    let mut seen = Vec::new();
+    let mut seen = reserved(blocks * BLOCK)?;
     let mut block = Block::<f64>::new();
     for k in 0..blocks {
         let n = events.read(k * all / blocks * BLOCK, &mut block);
@@ -205,7 +207,7 @@ fn look(events: &impl Source, lattice: &Lattice) -> Vec<Seen> {
             seen.push(Seen { half, shift, end, time: time.abs(), place: [at(x1, x2), at(y1, y2), at(z1, z2)] });
         }
     }
-    seen
+    Ok(seen)
 }
 
 #[cfg(test)]

@@ -6,14 +6,32 @@
 use super::dropped::Dropped;
 use super::events::{BLOCK, Block, NO_SET, Source};
 use super::lattice::Lattice;
-use super::quick::{Found, Quick};
+use super::quick::{Event, Found, Quick};
 use super::response::HALF_LIGHT;
 use super::views::{NONE, Views};
 use crate::array::Layout;
+use crate::cpu::buffer::{Buffer, reserved};
 use crate::error::{Result, fail};
 
 /// Events that a task sorts by region: their sorted offsets stay in the second-level cache.
 pub(super) const CHUNK: usize = 1 << 15;
+
+/// What a task finds elements with.
+pub(super) struct Scratch {
+    pub(super) elements: Buffer<u64>,
+    /// Of blocks in f32: room for those of two.
+    doubtful: Vec<Event>,
+}
+
+impl Scratch {
+    /// For a chunk.
+    pub(super) fn new() -> Result<Self> {
+        Ok(Self { elements: Buffer::zeroed(CHUNK)?, doubtful: reserved(2 * BLOCK)? })
+    }
+
+    /// Bytes of one.
+    pub(super) const BYTES: usize = CHUNK * size_of::<u64>() + 2 * BLOCK * size_of::<Event>();
+}
 
 /// From events to the counts' memory, counted in elements from the lowest.
 #[derive(Clone, Copy)]
@@ -49,25 +67,24 @@ impl<'a> Places<'a> {
         })
     }
 
-    /// Elements of events from `from` on, in any order; how many, and what became of the others.
+    /// Elements of events from `from` on, in any order, into memory for them; how many, and what became of the others.
     #[inline(always)]
-    pub(super) fn locate(&self, events: &impl Source, from: usize, n: usize, elements: &mut [u64]) -> (usize, Dropped) {
+    pub(super) fn locate(&self, events: &impl Source, from: usize, n: usize, to: &mut Scratch) -> (usize, Dropped) {
+        let Scratch { elements, doubtful } = to;
         let mut found = Found { elements, count: 0, dropped: Dropped::default() };
         let mut block = Block::<f64>::new();
         let quick = self.quick.as_ref().filter(|_| events.is_single());
         let mut single = Block::<f32>::new();
-        // Of blocks in f32.
-        let mut doubtful = Vec::with_capacity(2 * BLOCK);
         let mut read = 0;
         loop {
             let exact = match quick {
                 Some(quick) if read < n && doubtful.len() < BLOCK => {
                     let more = events.read(from + read, &mut single).min(n - read);
-                    quick.locate(&single, more, &mut found, &mut doubtful);
+                    quick.locate(&single, more, &mut found, doubtful);
                     read += more;
                     continue;
                 }
-                Some(_) => take(&mut doubtful, &mut block),
+                Some(_) => take(doubtful, &mut block),
                 None if read < n => {
                     let more = events.read(from + read, &mut block).min(n - read);
                     read += more;
@@ -148,7 +165,7 @@ impl<'a> Places<'a> {
 }
 
 /// Fills a block with the first of some events; how many.
-fn take(events: &mut Vec<([f64; 7], u32)>, block: &mut Block) -> usize {
+fn take(events: &mut Vec<Event>, block: &mut Block) -> usize {
     let n = events.len().min(BLOCK);
     for (i, (event, set)) in events.drain(..n).enumerate() {
         let [positions @ .., time] = event;

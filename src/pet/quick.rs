@@ -13,6 +13,9 @@ use super::views::{Rule, Views};
 use crate::cpu::elementary::{angle_single, nearest_single};
 use std::f64::consts::PI;
 
+/// An event's numbers, and its set.
+pub(super) type Event = ([f64; 7], u32);
+
 /// Largest coordinate and shift, mm.
 const LARGEST: f32 = 1024.0;
 /// Least distance of both photons from each other across the axis, mm: its square is far from the least of f32.
@@ -99,7 +102,7 @@ impl Quick {
 
     /// Adds events to `doubtful` whose place or cause is left to f64.
     #[inline(always)]
-    pub(super) fn locate(&self, list: &Block<f32>, n: usize, found: &mut Found, doubtful: &mut Vec<([f64; 7], u32)>) {
+    pub(super) fn locate(&self, list: &Block<f32>, n: usize, found: &mut Found, doubtful: &mut Vec<Event>) {
         let mut places = [[0f32; BLOCK]; 3];
         let mut steps = [0f32; BLOCK];
         let mut intervals = [0f32; BLOCK];

@@ -177,6 +177,9 @@ static void handles(void) {
     EARLY(isoc_pet_phantom_image(none, bodies, 2, 0, &v));
     EARLY(isoc_pet_noise(none, &i, &number));
     EARLY(isoc_pet_memory(none, &bytes));
+    EARLY(isoc_pet_factors_memory(none, NULL, NULL, &bytes, NULL));
+    EARLY(isoc_pet_randoms_memory(none, 0, &bytes, NULL));
+    EARLY(isoc_pet_scatter_memory(none, NULL, &i, &bytes, NULL));
     EARLY(isoc_pet_get_views(none, views, ALL, NULL));
     EARLY(isoc_pet_set_order(none, order, 1));
     isoc_pet_prior u = usual_prior();
@@ -731,6 +734,7 @@ static uint32_t directions;
 static isoc_tensor sums_tensor, rates_tensor;
 static isoc_pet_scatter_options around;
 static isoc_pet_scatter_found estimate;
+static uint64_t host_bytes, gpu_bytes;
 
 /* What randoms and scatter are made of, with lines so level that a view has few. */
 static void has_background(void) {
@@ -871,6 +875,15 @@ static void contexts(void) {
 #define SCATTER(name, change, status, ...)                                                                                    \
     BAD("scatter: " name, (has_background(), change),                                                                         \
         isoc_pet_scatter(pet, &around, &i, &efficiencies_tensor, &map_tensor, &c, &b, &a, &estimate), status, __VA_ARGS__)
+#define FACTORS_MEMORY(name, change, status, ...)                                                                             \
+    BAD("memory of factors: " name, (has_background(), change),                                                               \
+        isoc_pet_factors_memory(pet, &wanted, &map_tensor, &host_bytes, &gpu_bytes), status, __VA_ARGS__)
+#define RANDOMS_MEMORY(name, change, status, ...)                                                                             \
+    BAD("memory of randoms: " name, (has_background(), change),                                                               \
+        isoc_pet_randoms_memory(pet, directions, &host_bytes, &gpu_bytes), status, __VA_ARGS__)
+#define SCATTER_MEMORY(name, change, status, ...)                                                                             \
+    BAD("memory of scatter: " name, (has_background(), change),                                                               \
+        isoc_pet_scatter_memory(pet, &around, &map_tensor, &host_bytes, &gpu_bytes), status, __VA_ARGS__)
 
 #define PRIOR(name, change, status, ...)                                                                                      \
     BAD("prior: " name, (usual_expectations(), change), isoc_pet_set_prior(pet, &prior, &weights_tensor, &anatomy_tensor), status, __VA_ARGS__)
@@ -1421,6 +1434,153 @@ static void scattered_events(void) {
     check_ok("scatter of a time's width", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &to, NULL));
 }
 
+/* Calls that say what they need, with all that they can be given. */
+enum { MAKES_FACTORS, MAKES_RANDOMS, MAKES_SCATTER, MAKERS };
+static const char *const makers[] = { "factors", "randoms", "scatter" };
+
+static isoc_status needs(int maker, uint64_t *host, uint64_t *gpu) {
+    if (maker == MAKES_FACTORS)
+        return isoc_pet_factors_memory(pet, &wanted, &map_tensor, host, gpu);
+    if (maker == MAKES_RANDOMS)
+        return isoc_pet_randoms_memory(pet, directions, host, gpu);
+    return isoc_pet_scatter_memory(pet, &around, &map_tensor, host, gpu);
+}
+
+static isoc_status makes(int maker) {
+    isoc_tensor i = image_tensor(image), a = histo_tensor(factors), b = histo_tensor(additive), c = count_tensor();
+    if (maker == MAKES_FACTORS)
+        return isoc_pet_factors(pet, &wanted, &efficiencies_tensor, &map_tensor, &a);
+    if (maker == MAKES_RANDOMS)
+        return isoc_pet_randoms(pet, duration, window, directions, &rates_tensor, &a);
+    return isoc_pet_scatter(pet, &around, &i, &efficiencies_tensor, &map_tensor, &c, &b, &a, &estimate);
+}
+
+/* What a call makes of caps; each in a context and a plan of its own, so that nothing is there yet. */
+static void capped(const char *name, int maker, uint64_t host, uint64_t gpu, isoc_status expected, const char *const *words) {
+    isoc_context_options c;
+    isoc_context *own = NULL;
+    uint64_t again[2] = { 0, 0 };
+    memset(&c, 0, sizeof c);
+    c.struct_size = sizeof c, c.threads = 2, c.memory_cap = host, c.gpu_memory_cap = gpu;
+    check_ok("context", isoc_context_create(&c, &own));
+    set_up(own);
+    has_background();
+    check_ok("a cap is no matter to what is needed", needs(maker, &again[0], &again[1]));
+    expect("what is needed, whatever the cap", again[0] == host_bytes && again[1] == gpu_bytes);
+    if (check_status(name, makes(maker), expected, words))
+        report(name, 1, "");
+    check_ok("destroy", isoc_pet_destroy(pet));
+    pet = NULL;
+    check_ok("destroy", isoc_context_destroy(own));
+}
+
+static void working_memory(void) {
+    static const int64_t none[] = { 3, 0, 4 }, long_map[] = { 1 << 17, 5, 4 }, large_map[] = { 300, 500, 400 };
+    FACTORS_MEMORY("as it is", (void)0, OK, NULL);
+    BAD("memory of factors: of nothing but the scanner", has_background(), isoc_pet_factors_memory(pet, NULL, NULL, &host_bytes, &gpu_bytes), OK, NULL);
+    BAD("memory of factors: of neither", has_background(), isoc_pet_factors_memory(pet, &wanted, &map_tensor, NULL, NULL), OK, NULL);
+    BAD("memory of factors: no plan", has_background(), isoc_pet_factors_memory(NULL, &wanted, &map_tensor, &host_bytes, &gpu_bytes), NULL_POINTER, "NULL");
+    BAD("memory of factors: no scanner", (void)0, isoc_pet_factors_memory(pet, NULL, NULL, &host_bytes, &gpu_bytes), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    FACTORS_MEMORY("struct_size", wanted.struct_size = 3, STRUCT_SIZE, "isoc_pet_factor_options.struct_size is 3");
+    FACTORS_MEMORY("directions", wanted.directions = 16385, OUT_OF_RANGE, "options.directions is 16385", "1 to 16384");
+    FACTORS_MEMORY("voxels of the map", wanted.map_voxel_y = -1.0, OUT_OF_RANGE, "options.map_voxel_y is -1 mm");
+    FACTORS_MEMORY("a flat map", map_tensor.ndim = 2, TENSOR_NDIM, "attenuation.ndim is 2", "must be 3 (nz, ny, nx)");
+    FACTORS_MEMORY("a map without shape", map_tensor.shape = NULL, TENSOR_NDIM, "with a shape");
+    FACTORS_MEMORY("a map of nothing", map_tensor.shape = none, OUT_OF_RANGE, "attenuation.shape[1] is 0");
+    FACTORS_MEMORY("a map too long", map_tensor.shape = long_map, OUT_OF_RANGE, "attenuation.shape[0] is 131072");
+    FACTORS_MEMORY("a map of any values", map[25] = NAN, OK, NULL);
+    FACTORS_MEMORY("a map without values", map_tensor.data = NULL, OK, NULL);
+
+    FACTORS_MEMORY("of points", of_points(), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+    FACTORS_MEMORY("half-life without duration", (wanted.duration = 0.0, wanted.half_life = 6586.0), OUT_OF_RANGE, "options.half_life is 6586 beside a duration of 0");
+
+    RANDOMS_MEMORY("as they are", (void)0, OK, NULL);
+    RANDOMS_MEMORY("of directions as usual", directions = 0, OK, NULL);
+    BAD("memory of randoms: of neither", has_background(), isoc_pet_randoms_memory(pet, 4, NULL, NULL), OK, NULL);
+    BAD("memory of randoms: no plan", has_background(), isoc_pet_randoms_memory(NULL, 4, &host_bytes, &gpu_bytes), NULL_POINTER, "NULL");
+    BAD("memory of randoms: no scanner", (void)0, isoc_pet_randoms_memory(pet, 4, &host_bytes, &gpu_bytes), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    RANDOMS_MEMORY("directions", directions = 16385, OUT_OF_RANGE, "directions is 16385", "1 to 16384");
+
+    RANDOMS_MEMORY("of points", of_points(), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+
+    SCATTER_MEMORY("as it is", (void)0, OK, NULL);
+    BAD("memory of scatter: as simple as can be", has_background(), isoc_pet_scatter_memory(pet, NULL, &map_tensor, &host_bytes, &gpu_bytes), OK, NULL);
+    BAD("memory of scatter: of neither", has_background(), isoc_pet_scatter_memory(pet, &around, &map_tensor, NULL, NULL), OK, NULL);
+    BAD("memory of scatter: no plan", has_background(), isoc_pet_scatter_memory(NULL, &around, &map_tensor, &host_bytes, &gpu_bytes), NULL_POINTER, "NULL");
+    BAD("memory of scatter: no scanner", (void)0, isoc_pet_scatter_memory(pet, NULL, &map_tensor, &host_bytes, &gpu_bytes), NOT_CONFIGURED,
+        "isoc_pet_set_scanner comes first");
+    SCATTER_MEMORY("struct_size", around.struct_size = 3, STRUCT_SIZE, "isoc_pet_scatter_options.struct_size is 3");
+    SCATTER_MEMORY("struct_size of factors", wanted.struct_size = 3, STRUCT_SIZE, "isoc_pet_factor_options.struct_size is 3");
+    SCATTER_MEMORY("reserved", around.reserved = 1, OUT_OF_RANGE, "options.reserved is 1", "must be 0");
+    SCATTER_MEMORY("places too near", around.spacing = 1.0, OUT_OF_RANGE, "options.spacing is 1 mm", "4 to 100");
+    SCATTER_MEMORY("time", around.tof_fwhm = -1.0, OUT_OF_RANGE, "options.tof_fwhm is -1 ps", "it must be 0 to");
+    SCATTER_MEMORY("directions", wanted.directions = 16385, OUT_OF_RANGE, "options.directions is 16385", "1 to 16384");
+    BAD("memory of scatter: no attenuation", has_background(), isoc_pet_scatter_memory(pet, &around, NULL, &host_bytes, &gpu_bytes), NULL_POINTER,
+        "attenuation is NULL");
+    SCATTER_MEMORY("a flat map", map_tensor.ndim = 2, TENSOR_NDIM, "attenuation.ndim is 2", "must be 3 (nz, ny, nx)");
+    SCATTER_MEMORY("a map of nothing", map_tensor.shape = none, OUT_OF_RANGE, "attenuation.shape[1] is 0");
+    SCATTER_MEMORY("a map of counts", map_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "attenuation.dtype");
+    SCATTER_MEMORY("a map without values", map_tensor.data = NULL, NULL_POINTER, "attenuation.data is NULL");
+    SCATTER_MEMORY("a map below 0", map[25] = -0.5f, OUT_OF_RANGE, "attenuation[1, 1, 1] is -0.5 /mm");
+    SCATTER_MEMORY("a map of NaN", map[25] = NAN, NOT_FINITE_DATA, "attenuation[1, 1, 1] is NaN");
+    SCATTER_MEMORY("a map of air", memset(map, 0, sizeof map), OUT_OF_RANGE, "attenuation", "nothing scatters");
+    SCATTER_MEMORY("of points", of_points(), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+    SCATTER_MEMORY("live", wanted.live = 7.0, OUT_OF_RANGE, "options.live is 7");
+    SCATTER_MEMORY("a map elsewhere", wanted.map_centre_z = 5000.0, OK, NULL);
+
+    /* A map takes memory by its shape; scatter takes more of more places. */
+    set_up(ctx);
+    has_background();
+    uint64_t plain[2] = { 0, 0 }, small[2] = { 0, 0 }, large[2] = { 0, 0 };
+    check_ok("memory of factors without a map", isoc_pet_factors_memory(pet, &wanted, NULL, &plain[0], &plain[1]));
+    check_ok("memory of factors", needs(MAKES_FACTORS, &small[0], &small[1]));
+    map_tensor.shape = large_map, map_tensor.data = NULL;
+    check_ok("memory of factors of a large map", needs(MAKES_FACTORS, &large[0], &large[1]));
+    expect("a map takes memory", small[0] > plain[0] && small[1] >= plain[1]);
+    expect("by its shape", large[0] > small[0] + 4 * 300 * 500 * 400);
+    has_background();
+    around.spacing = 40.0;
+    check_ok("memory of scatter", needs(MAKES_SCATTER, &small[0], &small[1]));
+    around.spacing = 8.0;
+    check_ok("memory of more scatter", needs(MAKES_SCATTER, &large[0], &large[1]));
+    expect("more places take more", large[0] + large[1] > small[0] + small[1]);
+
+    /* A plan that knows no time's width is told one. */
+    isoc_pet_geometry g = geometry();
+    check_ok("isoc_pet_destroy", isoc_pet_destroy(pet));
+    check_ok("isoc_pet_create", isoc_pet_create(ctx, &pet));
+    check_ok("isoc_pet_set_geometry", isoc_pet_set_geometry(pet, &g, NULL));
+    (void)moved();
+    static const char *const width[] = { "options.tof_fwhm is 0", "no response", NULL };
+    check_status("memory of scatter: no response", needs(MAKES_SCATTER, NULL, NULL), ISOC_STATUS_NOT_CONFIGURED, width);
+    check_ok("memory of factors: no response", needs(MAKES_FACTORS, NULL, NULL));
+    check_ok("memory of randoms: no response", needs(MAKES_RANDOMS, NULL, NULL));
+    around.tof_fwhm = 120.0;
+    check_ok("memory of scatter of a time's width", needs(MAKES_SCATTER, NULL, NULL));
+
+    /* As much is enough, less is not. */
+    static const char *const host[] = { "memory_cap is", "bytes", "need", NULL }, *const gpu[] = { "gpu_memory_cap is", "bytes", "need", NULL };
+    for (int maker = 0; maker < MAKERS; maker++) {
+        char name[80];
+        set_up(ctx);
+        has_background();
+        snprintf(name, sizeof name, "memory of %s", makers[maker]);
+        check_ok(name, needs(maker, &host_bytes, &gpu_bytes));
+        snprintf(name, sizeof name, "memory of %s: where it computes", makers[maker]);
+        expect(name, host_bytes > 1 && (computes_on_gpu() ? gpu_bytes > 1 : gpu_bytes == 0));
+        snprintf(name, sizeof name, "%s in as much memory as needed", makers[maker]);
+        capped(name, maker, host_bytes, gpu_bytes, ISOC_STATUS_OK, NULL);
+        snprintf(name, sizeof name, "%s in less memory of the host", makers[maker]);
+        capped(name, maker, host_bytes - 1, gpu_bytes, ISOC_STATUS_MEMORY_CAP, host);
+        if (gpu_bytes == 0)
+            continue;
+        snprintf(name, sizeof name, "%s in less memory of the GPU", makers[maker]);
+        capped(name, maker, host_bytes, gpu_bytes - 1, ISOC_STATUS_MEMORY_CAP, gpu);
+    }
+}
+
 static void priors(void) {
     static const int64_t flat[] = { VOXELS }, wide[] = { SIDE_Z, SIDE_Y, SIDE_X + 1 }, turned[] = { SIDE_X, SIDE_Y, SIDE_Z };
     static const int64_t back[] = { -SIDE_X * SIDE_Y, SIDE_X, 1 };
@@ -1760,6 +1920,7 @@ int main(void) {
     single_rates();
     random_events();
     scattered_events();
+    working_memory();
     priors();
     prior_gradients();
     all_regions();

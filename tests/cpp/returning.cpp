@@ -132,8 +132,10 @@ void creates() {
     const auto much = iso::host_array<double>::create(*context, SIZE_MAX);
     expect("host_array: too much", much.status() == ISOC_STATUS_OUT_OF_RANGE, seen(much));
     const auto mri = iso::mri::create(*context);
-    const auto pet = iso::pet::create(*context);
-    expect("plans", mri && pet);
+    auto pet = iso::pet::create(*context);
+    if (!expect("plans", mri && pet)) return;
+    const auto needed = pet->randoms_memory(4);
+    expect("memory of a plan that has no geometry", needed.status() == ISOC_STATUS_NOT_CONFIGURED, seen(needed));
     iso::context gone = std::move(*context);
     const auto orphan = iso::ct::create(*context);
     expect("a plan of a context that was moved from", orphan.status() == ISOC_STATUS_NULL_POINTER, seen(orphan));

@@ -940,6 +940,13 @@ void pet(const iso::context &context) {
     wanted.live = 7;
     expect_error("pet: more than all of the time", ISOC_STATUS_OUT_OF_RANGE, "options.live is 7",
                  [&] { plan.factors(wanted, nullptr, nullptr, { factors, { azimuths, depth, side, side } }); });
+    wanted.live = 1, wanted.directions = 16385;
+    expect_error("pet: memory of too many directions", ISOC_STATUS_OUT_OF_RANGE, "options.directions is 16385", [&] { plan.factors_memory(wanted, water); });
+    wanted.directions = 0;
+    expect("pet: memory of factors", plan.factors_memory(wanted, nullptr).host > 0);
+    const iso::memory_bytes small = plan.factors_memory(wanted, water);
+    const iso::memory_bytes large = plan.factors_memory(wanted, { static_cast<const float *>(nullptr), { 9 * depth, 9 * side, 9 * side } });
+    expect("pet: memory of factors by the map's shape", large.host + large.gpu > small.host + small.gpu);
 
     std::vector<uint32_t> pairs, sums(static_cast<std::size_t>(crystals));
     for (uint32_t k = 0; k < crystals / 2; k++) // 40 blocks of 8, ring by ring: opposite each other
@@ -956,6 +963,7 @@ void pet(const iso::context &context) {
     const double once = total(additive);
     plan.randoms(120, 0, 4, rates, to);
     expect_near("pet: randoms of twice the time", total(additive) / once, 2, 1e-5);
+    expect("pet: memory of randoms", plan.randoms_memory(4).host > 0);
     std::fill(hounsfield.begin(), hounsfield.end(), 0.0096f);
     iso::pet::factor_options unit;
     unit.directions = 4;
@@ -964,6 +972,8 @@ void pet(const iso::context &context) {
     const iso::pet::scatter_found scattered = plan.scatter(around, i, nullptr, water, nullptr, { doubled, { azimuths, depth, side, side } }, to);
     expect_near("pet: scatter and what is added", total(additive) / (scattered.scatter + total(doubled)), 1, 1e-5);
     expect("pet: water scatters", scattered.scatter > 0 && scattered.places > 0 && scattered.scale == 1);
+    expect("pet: memory of scatter", plan.scatter_memory(around, water).host > 0);
+    expect_error("pet: memory of scatter in nothing", ISOC_STATUS_NULL_POINTER, "attenuation is NULL", [&] { plan.scatter_memory(around, nullptr); });
     around.spacing = 1;
     expect_error("pet: places too near", ISOC_STATUS_OUT_OF_RANGE, "options.spacing is 1 mm",
                  [&] { plan.scatter(around, i, nullptr, water, nullptr, nullptr, to); });

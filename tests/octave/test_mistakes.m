@@ -220,10 +220,13 @@ function missing_and_extra_arguments()
         'PET.detect', {'first_positions'}, Inf
         'PET.attenuation', {'hounsfield'}, 2
         'PET.factors', {}, Inf
+        'PET.factorsMemory', {}, Inf
         'PET.fanSums', {'crystals'}, Inf
         'PET.singles', {'sums'}, Inf
         'PET.randoms', {'singles'}, Inf
+        'PET.randomsMemory', {}, Inf
         'PET.scatter', {'image'}, Inf
+        'PET.scatterMemory', {'attenuation'}, Inf
         'PET.phantomImage', {'bodies'}, 2
         'PET.simulate', {'scan'}, 3
         'PET.expect', {'scan'}, 3
@@ -455,10 +458,13 @@ function values_and_order_of_calls()
     says('PET.simulate', 'Bodies has 0 values', @() pet.simulate(struct('Seed', 1), 10));
     says('PET.simulate', 'Bodies(1).HalfX is 0', @() pet.simulate(struct('Bodies', struct('Activity', 1)), 10));
     says('PET.factors', 'setScanner comes first', @() pet.factors(ones(1, 3)));
+    says('PET.factorsMemory', 'setScanner comes first', @() pet.factorsMemory());
     says('PET.fanSums', 'setScanner comes first', @() pet.fanSums([1; 2]));
     says('PET.singles', 'setScanner comes first', @() pet.singles(uint32([1 1]), 'Duration', 1, 'Window', 2000));
     says('PET.randoms', 'setScanner comes first', @() pet.randoms([1 1], 'Duration', 1));
+    says('PET.randomsMemory', 'setScanner comes first', @() pet.randomsMemory());
     says('PET.scatter', 'setScanner comes first', @() pet.scatter(ones(12, 10, 4), 0.01 * ones(12, 10, 4), 'TofFwhm', 300));
+    says('PET.scatterMemory', 'setScanner comes first', @() pet.scatterMemory(0.01 * ones(12, 10, 4), 'TofFwhm', 300));
     pet.setScanner([400 -400; 0 0; 0 0], [-1 1; 0 0; 0 0]);
     says('PET.detect', 'CrystalWidth and CrystalHeight must be above 0', @() pet.detect([300; 0; 0], [-300; 0; 0], 0));
     pet.setScanner([400 -400; 0 0; 0 0], [-1 1; 0 0; 0 0], 'CrystalWidth', 200, 'CrystalHeight', 50);
@@ -474,6 +480,10 @@ function values_and_order_of_calls()
     says('PET.factors', 'MapVoxel(1) is -1 mm', @() pet.factors([], ones(4, 3, 2) / 100, 'MapVoxel', -1));
     says('PET.factors', 'MapVoxel must be one number or three numbers, [x y z]', @() pet.factors('MapVoxel', [1 2]));
     says('PET.factors', 'MapCentre must be three numbers', @() pet.factors('MapCentre', 1));
+    says('PET.factorsMemory', 'Directions is 20000; it must be 1 to 16384', @() pet.factorsMemory([], 'Directions', 20000));
+    says('PET.factorsMemory', 'HalfLife is 6586 beside a duration of 0', @() pet.factorsMemory('HalfLife', 6586));
+    says('PET.factorsMemory', 'MapVoxel(1) is -1 mm', @() pet.factorsMemory(ones(4, 3, 2) / 100, 'MapVoxel', -1));
+    says('PET.factorsMemory', 'attenuation is 2 x 2 x 2 x 2; it must be nx x ny x nz', @() pet.factorsMemory(ones(2, 2, 2, 2)));
     says('PET.fanSums', 'crystals is 3 x 2; it must be 2 x events: write crystals.''', @() pet.fanSums(ones(3, 2)));
     says('PET.fanSums', 'labels is 1 x 3; it must have 2, one an event', @() pet.fanSums([1 1; 2 2], [1 1 1]));
     says('PET.fanSums', 'sums is of class double; it must be uint32', @() pet.fanSums([1; 2], [], zeros(2, 1)));
@@ -486,6 +496,8 @@ function values_and_order_of_calls()
     says('PET.randoms', 'Duration is -60 s; it must be above 0', @() pet.randoms([1 1], 'Duration', -60));
     says('PET.randoms', 'singles(2) is -1; it must be at least 0', @() pet.randoms([1 -1], 'Duration', 60));
     says('PET.randoms', 'Directions is 20000; it must be 1 to 16384', @() pet.randoms([1 1], 'Duration', 60, 'Directions', 20000));
+    says('PET.randomsMemory', 'Directions is 20000; it must be 1 to 16384', @() pet.randomsMemory('Directions', 20000));
+    says('PET.randomsMemory', 'there is no ''Duration'' in the options; it has Directions', @() pet.randomsMemory('Duration', 60));
     says('PET.scatter', 'attenuation is missing', @() pet.scatter(ones(12, 10, 4)));
     says('PET.scatter', 'attenuation is empty', @() pet.scatter(ones(12, 10, 4), []));
     scatter = @(varargin) pet.scatter(ones(12, 10, 4), 0.01 * ones(12, 10, 4), varargin{:});
@@ -501,6 +513,10 @@ function values_and_order_of_calls()
     says('PET.scatter', 'HalfLife is 6586 beside a duration of 0', @() scatter('TofFwhm', 300, 'HalfLife', 6586));
     says('PET.scatter', 'image(2, 1, 1) is -1; it must be at least 0', @() pet.scatter( ...
          subsasgn(ones(12, 10, 4), struct('type', '()', 'subs', {{2, 1, 1}}), -1), 0.01 * ones(12, 10, 4), 'TofFwhm', 300));
+    says('PET.scatterMemory', 'attenuation is empty', @() pet.scatterMemory([]));
+    says('PET.scatterMemory', 'nothing scatters', @() pet.scatterMemory(zeros(12, 10, 4), 'TofFwhm', 300));
+    says('PET.scatterMemory', 'TofFwhm is missing, and the plan has no response that would tell it', @() pet.scatterMemory(0.01 * ones(12, 10, 4)));
+    says('PET.scatterMemory', 'Spacing is 1 mm; it must be 4 to 100', @() pet.scatterMemory(0.01 * ones(12, 10, 4), 'TofFwhm', 300, 'Spacing', 1));
     says('PET.simulate', 'EnergyResolution is 0 beside an energy window; it must be above 0', ...
          @() pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1), 'EnergyLower', 400), 10));
     says('PET.simulate', 'Scatter is 0.1 beside an energy window', ...

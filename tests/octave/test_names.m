@@ -76,7 +76,9 @@ function options(structs, enums, chosen)
     body = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).phantomImage(varargin{:});
     scan = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).simulate(varargin{:}, 4);
     factors = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).factors(varargin{:});
+    factors_memory = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).factorsMemory(varargin{:});
     scatter = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).scatter(ones(4, 4, 4), 0.01 * ones(4, 4, 4), varargin{:});
+    scatter_memory = @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).scatterMemory(0.01 * ones(4, 4, 4), varargin{:});
     of_factors = {'Branching', 'Delay', 'Directions', 'Duration', 'HalfLife', 'Live', 'MapCentre', 'MapVoxel'};
     ellipse = @(varargin) isocenter.CT('Angles', 0, 'Bins', 4).phantomVolume(varargin{:});
     ellipsoid = @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel').phantomImage(varargin{:});
@@ -104,7 +106,9 @@ function options(structs, enums, chosen)
         'isoc_pet_blocks', @(varargin) isocenter.PET.blockCrystals(varargin{:}), 'PET.blockCrystals', {}, {}
         'isoc_pet_scanner', @(varargin) pet.setScanner([400 -400; 0 0; 0 0], varargin{:}), 'PET.setScanner', {'TimeBins'}, {}
         'isoc_pet_factor_options', factors, 'PET.factors', {}, {}
+        'isoc_pet_factor_options', factors_memory, 'PET.factorsMemory', {}, {}
         'isoc_pet_scatter_options', scatter, 'PET.scatter', {'Factors'}, [of_factors, {'Efficiencies', 'Measured', 'Randoms'}]
+        'isoc_pet_scatter_options', scatter_memory, 'PET.scatterMemory', {'Factors'}, of_factors
         'isoc_pet_body', body, 'PET.phantomImage', {}, {}
         'isoc_pet_scan', scan, 'PET.simulate', {}, {}
         'isoc_ct_ellipse', ellipse, 'CT.sheppLogan', {}, {}

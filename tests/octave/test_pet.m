@@ -7,6 +7,7 @@ function test_pet()
     factors();
     accidentals();
     scattered();
+    needed();
     reconstructions();
     priors();
     penalised();
@@ -251,6 +252,40 @@ function scattered()
     scan.Attenuation = 0.0096 * ones(20, 16, 24); scan.MapVoxel = [4 5 10]; scan.MapCentre = [0 0 0];
     [~, ~, ~, of_map] = pet.simulate(scan, 1e4);
     check_near('a map in place of the bodies'' attenuation', of_map.Decays, of_bodies.Decays, 0.05);
+end
+
+% So many bytes are enough, and one less is not.
+function needed()
+    [places, normals] = isocenter.PET.blockCrystals('Blocks', 24, 'Across', 4, 'Along', 12, 'Diameter', 600, 'PitchAcross', 19.6, 'PitchAlong', 16);
+    pet = capped(places, normals, {});
+    body = struct('HalfX', 16, 'HalfZ', 100, 'Activity', 1e6, 'Attenuation', 0.0096);
+    image = pet.phantomImage(body);
+    water = repmat(pet.phantomImage(body, 'attenuation')(:, :, 1), 1, 1, 40);
+    one = ones(1, columns(places));
+    additive = ones(12, 10, 4, 6, 'single');
+    how = struct('Directions', 8, 'Duration', 600, 'MapVoxel', [8 8 6]);
+    calls = {
+        {'factorsMemory'}, @(pet) pet.factors()
+        {'factorsMemory', water, how}, @(pet) pet.factors(one, water, how)
+        {'randomsMemory', 'Directions', 8}, @(pet) pet.randoms(one, 'Duration', 60, 'Window', 1000, 'Directions', 8)
+        {'scatterMemory', water, how, 'Spacing', 20}, ...
+            @(pet) pet.scatter(image, water, how, 'Spacing', 20, 'Efficiencies', one, 'Measured', additive, 'Randoms', additive)
+    };
+    for k = 1:rows(calls)
+        name = calls{k, 1}{1};
+        [host, gpu] = pet.(name)(calls{k, 1}{2:end});
+        check_true([name ': host and GPU'], host > 0 && gpu == 0);
+        calls{k, 2}(capped(places, normals, {'MemoryCap', host}));
+        check_error([name ': a byte less'], 'pet:memoryCap', sprintf('is %d bytes', host - 1), @() calls{k, 2}(capped(places, normals, {'MemoryCap', host - 1})));
+    end
+    check_true('of factors the map''s size alone counts', pet.factorsMemory(-water, how) == pet.factorsMemory(water, how));
+    check_true('a map needs memory', pet.factorsMemory(water, how) > pet.factorsMemory(how));
+    check_true('so do places', pet.scatterMemory(water, 'Spacing', 8) > pet.scatterMemory(water, 'Spacing', 20));
+end
+
+function pet = capped(places, normals, cap)
+    pet = small(isocenter.Context('Device', 'cpu', 'Threads', 2, cap{:}));
+    pet.setScanner(places, normals, 'CrystalWidth', 19.6, 'CrystalHeight', 16);
 end
 
 function reconstructions()

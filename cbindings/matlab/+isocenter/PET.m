@@ -30,6 +30,7 @@ classdef PET < handle
 %   phantomImage, simulate, expect   phantoms of bodies, events of a scan, what is expected of it
 %   contrastRecovery, noise   figures of merit
 %   info, memory     what the plan found, and what it needs
+%   factorsMemory, randomsMemory, scatterMemory   what these need
 %   delete           frees the plan, as clearing its last variable does
 %
 %   Errors have identifiers isocenter:pet:KIND. Ctrl-C stops a call.
@@ -300,6 +301,17 @@ classdef PET < handle
             made = isocenter_mex('pet.factors', self.id, varargin{:});
         end
 
+        function [host, gpu] = factorsMemory(self, varargin)
+            % FACTORSMEMORY  Most bytes of working memory that factors will take, with efficiencies or without.
+            %   [HOST, GPU] = pet.factorsMemory(ATTENUATION, NAME, VALUE, ...)   or pet.factorsMemory(NAME, VALUE, ...), ...
+            %   ATTENUATION, of which the size alone counts, and what is named: as for factors. HOST as MemoryCap of the context counts
+            %   them; GPU, of the GPU that it computes on, as GpuMemoryCap does, 0 on the processor. With caps of so many bytes it computes,
+            %   with less it is an error isocenter:pet:memoryCap.
+            %
+            %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
+            [host, gpu] = isocenter_mex('pet.factors_memory', self.id, varargin{:});
+        end
+
         function [sums, dropped] = fanSums(self, varargin)
             % FANSUMS  Counts delayed coincidences by crystal: 1 for either crystal, where the line is near the axis and within the tilts.
             %   [SUMS, DROPPED] = pet.fanSums(CRYSTALS, LABELS, SUMS, NAME, VALUE, ...)   or pet.fanSums(CRYSTALS, NAME, VALUE, ...), ...
@@ -336,6 +348,13 @@ classdef PET < handle
             histo_images = isocenter_mex('pet.randoms', self.id, varargin{:});
         end
 
+        function [host, gpu] = randomsMemory(self, varargin)
+            % RANDOMSMEMORY  Most bytes of working memory that randoms will take.
+            %   [HOST, GPU] = pet.randomsMemory() or pet.randomsMemory('Directions', N), as for randoms
+            %   HOST and GPU as of factorsMemory.
+            [host, gpu] = isocenter_mex('pet.randoms_memory', self.id, varargin{:});
+        end
+
         function [additive, found] = scatter(self, varargin)
             % SCATTER  What reconstruct takes as ADDITIVE: single scatter of an image's activity, and randoms.
             %   [ADDITIVE, FOUND] = pet.scatter(IMAGE, ATTENUATION, NAME, VALUE, ...)
@@ -353,6 +372,17 @@ classdef PET < handle
             %   Spacing            of places where photons are scattered, mm (12)
             %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   those of the factors that IMAGE is of
             [additive, found] = isocenter_mex('pet.scatter', self.id, varargin{:});
+        end
+
+        function [host, gpu] = scatterMemory(self, varargin)
+            % SCATTERMEMORY  Most bytes of working memory that scatter will take, with Efficiencies, Measured and Randoms or without.
+            %   [HOST, GPU] = pet.scatterMemory(ATTENUATION, NAME, VALUE, ...)
+            %   ATTENUATION, whose values tell at how many places photons are scattered, and what is named: as for scatter. HOST and GPU
+            %   as of factorsMemory.
+            %
+            %   EnergyResolution, EnergyLower, EnergyUpper, TofFwhm, Spacing   as for scatter
+            %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
+            [host, gpu] = isocenter_mex('pet.scatter_memory', self.id, varargin{:});
         end
 
         function image = phantomImage(self, varargin)

@@ -173,6 +173,9 @@ static const record randoms_record{ "options", sizeof(pet_accidentals), {
     { "Window", field::real, AT(window), 0, nullptr, nullptr, true },
     { "Directions", field::count32, AT(directions), 0, nullptr, nullptr, true },
 } };
+static const record randoms_memory_record{ "options", sizeof(pet_accidentals), {
+    { "Directions", field::count32, AT(directions), 0, nullptr, nullptr, true },
+} };
 #undef AT
 
 // The settings of one record behind those of another, within which it is.
@@ -184,9 +187,22 @@ static record with(record r, const record &within, size_t at) {
     return r;
 }
 
-struct pet_scatter {
+struct pet_estimate {
     isoc_pet_scatter_options o;
     pet_factors factors;
+};
+#define AT(member) offsetof(pet_estimate, member)
+static const record estimate_record = with({ "options", sizeof(pet_estimate), {
+    { "EnergyResolution", field::real, AT(o.energy_resolution), 0, nullptr, nullptr, true },
+    { "EnergyLower", field::real, AT(o.energy_lower), 0, nullptr, nullptr, true },
+    { "EnergyUpper", field::real, AT(o.energy_upper), 0, nullptr, nullptr, true },
+    { "TofFwhm", field::real, AT(o.tof_fwhm), 0, nullptr, nullptr, true },
+    { "Spacing", field::real, AT(o.spacing), 0, nullptr, nullptr, true },
+} }, factors_record, AT(factors));
+#undef AT
+
+struct pet_scatter {
+    pet_estimate how;
     const mxArray *efficiencies, *measured, *randoms;
 };
 #define AT(member) offsetof(pet_scatter, member)
@@ -194,12 +210,7 @@ static const record scatter_record = with({ "options", sizeof(pet_scatter), {
     { "Efficiencies", field::any, AT(efficiencies) },
     { "Measured", field::any, AT(measured) },
     { "Randoms", field::any, AT(randoms) },
-    { "EnergyResolution", field::real, AT(o.energy_resolution), 0, nullptr, nullptr, true },
-    { "EnergyLower", field::real, AT(o.energy_lower), 0, nullptr, nullptr, true },
-    { "EnergyUpper", field::real, AT(o.energy_upper), 0, nullptr, nullptr, true },
-    { "TofFwhm", field::real, AT(o.tof_fwhm), 0, nullptr, nullptr, true },
-    { "Spacing", field::real, AT(o.spacing), 0, nullptr, nullptr, true },
-} }, factors_record, AT(factors));
+} }, estimate_record, AT(how));
 #undef AT
 
 #define AT(member) offsetof(isoc_pet_scatter_found, member)
@@ -684,18 +695,42 @@ template <class T> static void place_map(T &of, const mxArray *voxel, const mxAr
     }
 }
 
-static void factors(call &c) {
-    const int settings = settings_at(c, 0, 2);
-    const mxArray *detected = settings > 0 ? c.optional(0) : nullptr, *map = settings > 1 ? c.optional(1) : nullptr;
+static isoc_pet_factor_options factor_options_of(const call &c, int settings) {
     pet_factors f{};
     f.o = sized<isoc_pet_factor_options>();
     settings_read(factors_record, c, settings, "invalidOptions", &f);
     place_map(f.o, f.voxel, f.centre);
+    return f.o;
+}
+
+static void factors(call &c) {
+    const int settings = settings_at(c, 0, 2);
+    const mxArray *detected = settings > 0 ? c.optional(0) : nullptr, *map = settings > 1 ? c.optional(1) : nullptr;
+    const isoc_pet_factor_options options = factor_options_of(c, settings);
     const optional_array efficiencies = efficiencies_of(c, detected);
     const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
     array out(is_single, histo_images(c));
-    check(isoc_pet_factors(c.plan->pet(), &f.o, efficiencies.tensor(), attenuation.tensor(), out.tensor()), "invalidOptions");
+    check(isoc_pet_factors(c.plan->pet(), &options, efficiencies.tensor(), attenuation.tensor(), out.tensor()), "invalidOptions");
     c.result(0, out.finish());
+}
+
+// What a call needs of the host and of the GPU.
+struct needed {
+    uint64_t host = 0, gpu = 0;
+    void results(call &c) const {
+        c.result(0, number(static_cast<double>(host)));
+        c.result(1, number(static_cast<double>(gpu)));
+    }
+};
+
+static void factors_memory(call &c) {
+    const int settings = settings_at(c, 0, 1);
+    const mxArray *map = settings > 0 ? c.optional(0) : nullptr;
+    const isoc_pet_factor_options options = factor_options_of(c, settings);
+    const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
+    needed bytes;
+    check(isoc_pet_factors_memory(c.plan->pet(), &options, attenuation.tensor(), &bytes.host, &bytes.gpu), "invalidOptions");
+    bytes.results(c);
 }
 
 static void detect(call &c) {
@@ -858,25 +893,53 @@ static void randoms(call &c) {
     c.result(0, out.finish());
 }
 
+static void randoms_memory(call &c) {
+    pet_accidentals a{};
+    settings_read(randoms_memory_record, c, 0, "invalidOptions", &a);
+    needed bytes;
+    check(isoc_pet_randoms_memory(c.plan->pet(), a.directions, &bytes.host, &bytes.gpu), "invalidOptions");
+    bytes.results(c);
+}
+
+// Settings from argument `first` on, into what `how` is, or is a part of.
+static void read_estimate(const record &r, const call &c, int first, void *into, pet_estimate &how) {
+    how.o = sized<isoc_pet_scatter_options>();
+    how.factors.o = sized<isoc_pet_factor_options>();
+    settings_read(r, c, first, "invalidOptions", into);
+    place_map(how.factors.o, how.factors.voxel, how.factors.centre);
+    how.o.factors = &how.factors.o;
+}
+
+static shape scattering_map_of(const mxArray *map) {
+    if (mxIsEmpty(map)) fail("arrayShape", "attenuation is empty; without it nothing scatters");
+    return map_of(map, "attenuation");
+}
+
 static void scatter(call &c) {
     const mxArray *activity = c.argument(0, "image"), *map = c.argument(1, "attenuation");
     pet_scatter s{};
-    s.o = sized<isoc_pet_scatter_options>();
-    s.factors.o = sized<isoc_pet_factor_options>();
-    settings_read(scatter_record, c, 2, "invalidOptions", &s);
-    place_map(s.factors.o, s.factors.voxel, s.factors.centre);
-    s.o.factors = &s.factors.o;
-    if (mxIsEmpty(map)) fail("arrayShape", "attenuation is empty; without it nothing scatters");
-    const array from(activity, "image", real, image(c)), attenuation(map, "attenuation", real, map_of(map, "attenuation"));
+    read_estimate(scatter_record, c, 2, &s, s.how);
+    const shape size = scattering_map_of(map);
+    const array from(activity, "image", real, image(c)), attenuation(map, "attenuation", real, size);
     // As they are named, and the library's messages too.
     const optional_array efficiencies = efficiencies_of(c, s.efficiencies, "Efficiencies");
     const optional_array measured(s.measured, "Measured", counts, histo_images(c)), randoms(s.randoms, "Randoms", counts, histo_images(c));
     array out(is_single, histo_images(c));
     auto found = sized<isoc_pet_scatter_found>();
-    check(isoc_pet_scatter(c.plan->pet(), &s.o, from.tensor(), efficiencies.tensor(), attenuation.tensor(), measured.tensor(), randoms.tensor(),
+    check(isoc_pet_scatter(c.plan->pet(), &s.how.o, from.tensor(), efficiencies.tensor(), attenuation.tensor(), measured.tensor(), randoms.tensor(),
                            out.tensor(), &found), "invalidOptions");
     c.result(0, out.finish());
     c.result(1, settings_write(found_record, &found));
+}
+
+static void scatter_memory(call &c) {
+    const mxArray *map = c.argument(0, "attenuation");
+    pet_estimate how{};
+    read_estimate(estimate_record, c, 1, &how, how);
+    const array attenuation(map, "attenuation", real, scattering_map_of(map));
+    needed bytes;
+    check(isoc_pet_scatter_memory(c.plan->pet(), &how.o, attenuation.tensor(), &bytes.host, &bytes.gpu), "invalidOptions");
+    bytes.results(c);
 }
 
 static void phantom_image(call &c) {
@@ -980,11 +1043,14 @@ const std::vector<command> pet_commands{
     { "deposit_crystals", deposit_crystals },
     { "detect", detect, needs::plan },
     { "factors", factors },
+    { "factors_memory", factors_memory },
     { "attenuation", attenuation, needs::plan },
     { "fan_sums", fan_sums },
     { "singles", singles },
     { "randoms", randoms },
+    { "randoms_memory", randoms_memory },
     { "scatter", scatter },
+    { "scatter_memory", scatter_memory },
     { "phantom_image", phantom_image },
     { "simulate", simulate },
     { "expect", expect },

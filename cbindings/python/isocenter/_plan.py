@@ -69,6 +69,12 @@ class Plan(_call.Handle):
         self._run(function, ctypes.byref(out))
         return out.value
 
+    def _memory(self, function, *arguments):
+        """(host, gpu): bytes."""
+        host, gpu = ctypes.c_uint64(), ctypes.c_uint64()
+        self._run(function, *arguments, ctypes.byref(host), ctypes.byref(gpu))
+        return host.value, gpu.value
+
     def _set_stream(self, function, stream):
         owner = stream
         if stream is None:

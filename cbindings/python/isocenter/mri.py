@@ -367,10 +367,8 @@ class MRI(Plan):
         """(host, gpu): most bytes of working memory that `reconstruct_stream` uses, and `gridding_stream` no more. `host` as the context's
         `memory_cap` counts them; `gpu`, of the GPU that it computes on, as `gpu_memory_cap` does, 0 on the processor. `at_once` and
         `dtype`: as for `reconstruct_stream`."""
-        host, gpu = ctypes.c_uint64(), ctypes.c_uint64()
         code = element_type(dtype, ("complex64", "complex128"))
-        self._run(lib.isoc_mri_stream_memory, code, integer(at_once, "at_once"), ctypes.byref(host), ctypes.byref(gpu))
-        return host.value, gpu.value
+        return self._memory(lib.isoc_mri_stream_memory, code, integer(at_once, "at_once"))
 
     def _streamed(self, function, read, at_once, dtype, image):
         code = element_type(dtype, ("complex64", "complex128"))

@@ -695,6 +695,15 @@ class PET(Plan):
                   self._out(out, "factors"))
         return out
 
+    def factors_memory(self, attenuation=None, *, directions=0, duration=0.0, branching=0.0, half_life=0.0, delay=0.0, live=0.0, map_voxel=None,
+                       map_centre=None):
+        """(host, gpu): most bytes of working memory that `factors` takes of the plan's scanner, with efficiencies or without. `host` as the
+        context's `memory_cap` counts them; `gpu`, of the GPU that it computes on, as `gpu_memory_cap` does, 0 on the processor. With caps of so many
+        bytes it computes, with less it raises MemoryCapError. `attenuation`, of which the shape alone counts, and `directions`, `duration`,
+        `branching`, `half_life`, `delay`, `live`, `map_voxel` and `map_centre`: as for `factors`."""
+        options = _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre)
+        return self._memory(lib.isoc_pet_factors_memory, ctypes.byref(options), self._in(attenuation, "attenuation"))
+
     def fan_sums(self, crystals, labels=None, sums=None, *, field_of_view=0.0):
         """Adds delayed coincidences to sums over crystals' fans: one to that of either crystal, of each coincidence whose line is near the axis and
         within the tilts. `singles` makes rates of them. `set_scanner` has to come first.
@@ -776,6 +785,10 @@ class PET(Plan):
                   self._in(singles, "singles"), self._out(out, "histo_images"))
         return out
 
+    def randoms_memory(self, *, directions=0):
+        """(host, gpu): most bytes of working memory that `randoms` takes, as of `factors_memory`. `directions`: as for `randoms`."""
+        return self._memory(lib.isoc_pet_randoms_memory, integer(directions, "directions", ctypes.c_uint32))
+
     def scatter(self, image, attenuation, efficiencies=None, measured=None, randoms=None, out=None, *, energy_resolution=0.0, energy_lower=0.0,
                 energy_upper=0.0, tof_fwhm=0.0, spacing=0.0, directions=0, duration=0.0, branching=0.0, half_life=0.0, delay=0.0, live=0.0,
                 map_voxel=None, map_centre=None):
@@ -815,13 +828,21 @@ class PET(Plan):
         """
         out = numpy.zeros(self.histo_images_shape, "float32") if out is None else out
         factors = _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre)
-        options = struct(_abi.isoc_pet_scatter_options, factors=ctypes.pointer(factors), energy_resolution=energy_resolution, energy_lower=energy_lower,
-                         energy_upper=energy_upper, tof_fwhm=tof_fwhm, spacing=spacing)
+        options = _scatter_options(factors, energy_resolution, energy_lower, energy_upper, tof_fwhm, spacing)
         found = struct(_abi.isoc_pet_scatter_found)
         self._run(lib.isoc_pet_scatter, ctypes.byref(options), self._in(image, "image"), self._in(efficiencies, "efficiencies"),
                   self._in(attenuation, "attenuation"), self._in(measured, "measured"), self._in(randoms, "randoms"), self._out(out, "additive"),
                   ctypes.byref(found))
         return out, ScatterFound._of(found)
+
+    def scatter_memory(self, attenuation, *, energy_resolution=0.0, energy_lower=0.0, energy_upper=0.0, tof_fwhm=0.0, spacing=0.0, directions=0,
+                       duration=0.0, branching=0.0, half_life=0.0, delay=0.0, live=0.0, map_voxel=None, map_centre=None):
+        """(host, gpu): most bytes of working memory that `scatter` takes, as of `factors_memory`, with efficiencies, measured and randoms or without.
+        `attenuation`, whose values tell at how many places photons are scattered, and `energy_resolution`, `energy_lower`, `energy_upper`,
+        `tof_fwhm`, `spacing`, `directions`, `duration`, `branching`, `half_life`, `delay`, `live`, `map_voxel` and `map_centre`: as for `scatter`."""
+        factors = _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre)
+        options = _scatter_options(factors, energy_resolution, energy_lower, energy_upper, tof_fwhm, spacing)
+        return self._memory(lib.isoc_pet_scatter_memory, ctypes.byref(options), self._in(attenuation, "attenuation"))
 
     def phantom_image(self, bodies, quantity="activity", image=None):
         """The voxel means of a phantom: float32 (nz, ny, nx), returned.
@@ -981,6 +1002,11 @@ def _of_views(views, max_tilt):
 def _factor_options(directions, duration, branching, half_life, delay, live, map_voxel, map_centre):
     return struct(_abi.isoc_pet_factor_options, directions=directions, duration=duration, branching=branching, half_life=half_life, delay=delay, live=live,
                   **_placed(map_voxel, map_centre))
+
+
+def _scatter_options(factors, energy_resolution, energy_lower, energy_upper, tof_fwhm, spacing):
+    return struct(_abi.isoc_pet_scatter_options, factors=ctypes.pointer(factors), energy_resolution=energy_resolution, energy_lower=energy_lower,
+                  energy_upper=energy_upper, tof_fwhm=tof_fwhm, spacing=spacing)
 
 
 def _placed(map_voxel, map_centre):

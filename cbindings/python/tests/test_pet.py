@@ -685,6 +685,56 @@ class Pet(unittest.TestCase):
         np.testing.assert_array_equal(crystals[:3], 2**32 - 1)
         np.testing.assert_array_equal(np.sign(positions[crystals[3], 0]), [1, -1])
 
+    def test_memory_of_factors_randoms_and_scatter(self):
+        """So many bytes are enough, and one less is not."""
+        positions, normals = isocenter.block_crystals(blocks=36, across=4, along=16, diameter=780.0, pitch_across=16.0)
+
+        def plan_of(memory_cap):
+            pet = isocenter.PET(isocenter.Context(device="cpu", threads=2, memory_cap=memory_cap, log=lambda *_: None), **LATTICE)
+            pet.set_response(**RESPONSE)
+            pet.set_scanner(positions, normals, crystal_width=16.0, crystal_height=16.0)
+            return pet
+
+        pet = plan_of(0)
+        image, water = pet.phantom_image(WATER), pet.phantom_image(WATER, "attenuation")
+        fine, ones = water.repeat(4, axis=0).repeat(4, axis=1).repeat(4, axis=2), np.ones(len(positions))
+        how = dict(directions=8, duration=600.0, half_life=6586.0, map_voxel=1.25)
+        additive = np.ones(pet.histo_images_shape, np.float32)
+        for figure, call in (
+                (pet.factors_memory(directions=8), lambda pet: pet.factors(ones, directions=8)),
+                (pet.factors_memory(fine, **how), lambda pet: pet.factors(ones, fine, **how)),
+                (pet.randoms_memory(directions=8), lambda pet: pet.randoms(ones, 600.0, window=900.0, directions=8)),
+                (pet.scatter_memory(fine, spacing=20.0, **how),
+                 lambda pet: pet.scatter(image, fine, ones, additive, additive, spacing=20.0, **how))):
+            with self.subTest(figure):
+                host, gpu = figure
+                self.assertGreater(host, 0)
+                self.assertEqual(gpu, 0)
+                call(plan_of(host))
+                self.assertRaisesRegex(isocenter.MemoryCapError, f"^.*memory_cap is {host - 1} bytes; .* needs? {host}$", call, plan_of(host - 1))
+        # Of factors the map's shape alone counts, of scatter the places.
+        self.assertEqual(pet.factors_memory(-1000 * fine, **how), pet.factors_memory(fine, **how))
+        self.assertGreater(pet.factors_memory(fine, **how), pet.factors_memory(**how))
+        self.assertGreater(pet.scatter_memory(fine, spacing=10.0, **how), pet.scatter_memory(fine, spacing=20.0, **how))
+        for function, arguments, options, error, words in (
+                (pet.factors_memory, (water[0],), {}, isocenter.TensorNdimError, "^PET.factors_memory: attenuation"),
+                (pet.factors_memory, (water,), dict(map_voxel=-1.0), isocenter.OutOfRangeError, "map_voxel along x is -1 mm"),
+                (pet.factors_memory, (), dict(directions=20_000), isocenter.OutOfRangeError, "directions is 20000; it must be 1 to 16384"),
+                (pet.factors_memory, (), dict(half_life=6586.0), isocenter.OutOfRangeError, "half_life is 6586 beside a duration of 0"),
+                (pet.scatter_memory, (water,), dict(live=2.0), isocenter.OutOfRangeError, "live is 2"),
+                (pet.randoms_memory, (), dict(directions=20_000), isocenter.OutOfRangeError, "^PET.randoms_memory: directions is 20000"),
+                (pet.randoms_memory, (), dict(directions=-1), ValueError, "directions is -1"),
+                (pet.scatter_memory, (), {}, TypeError, "attenuation"),
+                (pet.scatter_memory, (None,), {}, isocenter.NullPointerError, "^PET.scatter_memory: attenuation is None"),
+                (pet.scatter_memory, (water * 0,), {}, isocenter.OutOfRangeError, "nothing scatters"),
+                (pet.scatter_memory, (-water,), {}, isocenter.OutOfRangeError, r"attenuation\[\d, \d+, \d+\] is -0\.00"),
+                (pet.scatter_memory, (water,), dict(spacing=1.0), isocenter.OutOfRangeError, "spacing is 1 mm; it must be 4 to 100")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                function(*arguments, **options)
+        bare = isocenter.PET(**LATTICE)
+        for call in (bare.factors_memory, bare.randoms_memory, lambda: bare.scatter_memory(water, tof_fwhm=300.0)):
+            self.assertRaisesRegex(isocenter.NotConfiguredError, "set_scanner comes first", call)
+
     def test_figures_of_merit(self):
         pet = isocenter.PET(nx=64, ny=64, nz=8, voxel_x=2.0, azimuths=2, max_tilt=0.1)
         bodies = [isocenter.Body("cylinder", half_x=60.0, half_z=50.0, activity=1.0),

@@ -5,7 +5,7 @@ use super::plan::{isoc_mri, with_plan};
 use super::tensors::{expect_samples, images_to};
 use crate::array::{ArrayMut, DType};
 use crate::error::{Result, Status, fail};
-use crate::ffi::boundary::count;
+use crate::ffi::boundary::{count, set_bytes};
 use crate::ffi::tensor::{isoc_dtype, isoc_tensor};
 use crate::mri::{Mri, Portion};
 use std::ffi::c_void;
@@ -87,12 +87,8 @@ pub unsafe extern "C" fn isoc_mri_stream_memory(
     with_plan(mri, |mri| {
         let (dtype, at_once) = portions(mri, dtype, at_once)?;
         let found = mri.stream_memory(dtype, at_once)?;
-        for (p, bytes) in [(host_bytes, found.host), (gpu_bytes, found.gpu)] {
-            if !p.is_null() {
-                // SAFETY: by this function's contract.
-                unsafe { p.write_unaligned(bytes) };
-            }
-        }
+        // SAFETY: by this function's contract.
+        unsafe { set_bytes([host_bytes, gpu_bytes], [found.host, found.gpu]) };
         Ok(())
     })
 }

@@ -1,6 +1,6 @@
 //! Randoms and scatter.
 
-use super::corrections::{expect_map, isoc_pet_factor_options};
+use super::corrections::{expect_map, factor_options, isoc_pet_factor_options};
 use super::events::{MAX_EVENTS, isoc_pet_dropped};
 use super::plan::{isoc_pet, with_plan};
 use super::scanner::MAX_LABELS;
@@ -11,7 +11,6 @@ use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor, sizes};
 use crate::pet::Pet;
 use crate::pet::background::{ScatterArrays, ScatterOptions};
-use crate::pet::corrections::FactorOptions;
 use crate::pet::factors::{Accidentals, DIRECTIONS, MAX_DIRECTIONS};
 use crate::pet::scanner::DelayArrays;
 use crate::pet::scatter::{EnergyWindow, Found, Model};
@@ -171,11 +170,7 @@ pub unsafe extern "C" fn isoc_pet_randoms(
             let from = of_crystals(pet, "singles", DType::REAL)?.input(singles)?;
             let to = expect_histos(pet, "histo_images", pet.views()?.len(), DType::FLOAT)?.output(histo_images)?;
             check_apart((from.layout(), "singles"), (to.layout(), "histo_images"))?;
-            let directions = match directions {
-                0 => DIRECTIONS,
-                n => count(n.into(), "directions", 1, MAX_DIRECTIONS)?,
-            };
-            pet.randoms(&accidentals(pet, duration, window)?, directions, &from, to)
+            pet.randoms(&accidentals(pet, duration, window)?, directions_of(directions)?, &from, to)
         }
     })
 }
@@ -243,13 +238,9 @@ impl isoc_pet_scatter_options {
         }
         let or = |v: f64, default: f64| if v == 0.0 { default } else { v };
         let window = EnergyWindow::default();
-        let factors = match self.factors.is_null() {
-            true => FactorOptions::default(),
-            // SAFETY: by this function's contract.
-            false => unsafe { read_struct(self.factors) }?.to_options()?,
-        };
         Ok(ScatterOptions {
-            factors,
+            // SAFETY: by this function's contract.
+            factors: unsafe { factor_options(self.factors) }?,
             model: Model {
                 window: EnergyWindow {
                     resolution: or(self.energy_resolution, window.resolution),
@@ -260,6 +251,26 @@ impl isoc_pet_scatter_options {
                 spacing: or(self.spacing, Model::SPACING),
             },
         })
+    }
+}
+
+/// The caller's, or those of NULL.
+///
+/// # Safety
+/// It is NULL or valid, and so is what it points to.
+pub(super) unsafe fn scatter_options(options: *const isoc_pet_scatter_options) -> Result<ScatterOptions> {
+    match options.is_null() {
+        true => Ok(ScatterOptions::default()),
+        // SAFETY: by this function's contract.
+        false => unsafe { read_struct(options)?.to_options() },
+    }
+}
+
+/// The caller's, or those of 0.
+pub(super) fn directions_of(directions: u32) -> Result<usize> {
+    match directions {
+        0 => Ok(DIRECTIONS),
+        n => count(n.into(), "directions", 1, MAX_DIRECTIONS),
     }
 }
 
@@ -291,8 +302,7 @@ pub unsafe extern "C" fn isoc_pet_scatter(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let options =
-                if options.is_null() { ScatterOptions::default() } else { read_struct(options)?.to_options()? };
+            let options = scatter_options(options)?;
             let views = pet.views()?.len();
             let histos = |name, tensor: *const isoc_tensor| match tensor.is_null() {
                 true => Ok(None),

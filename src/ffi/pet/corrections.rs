@@ -48,7 +48,7 @@ unsafe impl Sized32 for isoc_pet_factor_options {
 }
 
 impl isoc_pet_factor_options {
-    pub(super) fn to_options(self) -> Result<FactorOptions> {
+    fn to_options(self) -> Result<FactorOptions> {
         let or_one = |v: f64| if v == 0.0 { 1.0 } else { v };
         Ok(FactorOptions {
             acquisition: Acquisition {
@@ -65,6 +65,18 @@ impl isoc_pet_factor_options {
             map_voxel: [self.map_voxel_x, self.map_voxel_y, self.map_voxel_z],
             map_centre: [self.map_centre_x, self.map_centre_y, self.map_centre_z],
         })
+    }
+}
+
+/// The caller's, or those of NULL.
+///
+/// # Safety
+/// It is NULL or valid.
+pub(super) unsafe fn factor_options(options: *const isoc_pet_factor_options) -> Result<FactorOptions> {
+    match options.is_null() {
+        true => Ok(FactorOptions::default()),
+        // SAFETY: by this function's contract.
+        false => unsafe { read_struct(options) }?.to_options(),
     }
 }
 
@@ -116,8 +128,7 @@ pub unsafe extern "C" fn isoc_pet_factors(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let options =
-                if options.is_null() { FactorOptions::default() } else { read_struct(options)?.to_options()? };
+            let options = factor_options(options)?;
             let efficiencies = match efficiencies.is_null() {
                 true => None,
                 false => Some(of_crystals(pet, "efficiencies", DType::REAL)?.input(efficiencies)?),

@@ -128,6 +128,8 @@ pub(super) const MAX_EVENTS: usize = 1 << 40;
 /// positive where the event is nearer to p1. f32 or f64, of any strides, in host memory, or with histo-images on a GPU on that GPU, all three; a list may be empty. `dropped` may be NULL.
 /// After an error (cancel, memory) part of the events may have been added.
 ///
+/// It works in at most 35 MB and 0.3 MB a thread, on a GPU in 2^21 events where they are in host memory, and in less where the context's caps leave less.
+///
 /// # Safety
 /// Pointers are NULL or valid; `dropped` has its struct_size set.
 #[unsafe(no_mangle)]

@@ -1,4 +1,4 @@
-//! What the plan decided; memory.
+//! What the plan decided, and the memory of a reconstruction.
 
 use super::plan::{isoc_pet, with_plan};
 use crate::error::Status;

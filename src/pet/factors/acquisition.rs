@@ -28,7 +28,7 @@ impl Default for Acquisition {
 }
 
 impl Acquisition {
-    pub(super) fn check(&self) -> Result<()> {
+    pub(in crate::pet) fn check(&self) -> Result<()> {
         let Self { duration, branching, half_life, delay, live } = *self;
         let all = [
             ("duration", duration),

@@ -1,7 +1,7 @@
 //! Attenuation maps, as line integrals are taken of them.
 
 use super::cones::{Direction, Lines};
-use crate::cpu::buffer::Buffer;
+use crate::cpu::buffer::{Buffer, collected};
 use crate::error::{Result, fail};
 use crate::pet::lattice::Lattice;
 use rayon::prelude::*;
@@ -73,7 +73,7 @@ struct Overlap {
 }
 
 /// The lattice's number of the first plane that a map overlaps, and how it does that and the next.
-fn overlaps(lattice: &Lattice, map: &AttenuationMap) -> (i64, Vec<Overlap>) {
+fn overlaps(lattice: &Lattice, map: &AttenuationMap) -> Result<(i64, Vec<Overlap>)> {
     let (size, voxel) = (lattice.voxel()[2], map.voxel[2]);
     let count = map.shape[0];
     let start = map.centre[2] - 0.5 * voxel * count as f64;
@@ -88,24 +88,28 @@ fn overlaps(lattice: &Lattice, map: &AttenuationMap) -> (i64, Vec<Overlap>) {
         let (low, high) = (face(k).max(0.0), face(k + 1).min(count as f64));
         let (from, to) = (low.floor() as usize, (high.ceil() as usize).min(count));
         let part = |m: usize| ((m + 1) as f64).min(high) - (m as f64).max(low);
-        Overlap { first: from, parts: (from..to).map(|m| part(m).max(0.0) * voxel / size).collect() }
+        Ok(Overlap { first: from, parts: collected((from..to).map(|m| part(m).max(0.0) * voxel / size))? })
     };
-    (first, (first..end.max(first + 1)).map(overlap).collect())
+    let all = collected((first..end.max(first + 1)).map(overlap))?;
+    Ok((first, all.into_iter().collect::<Result<_>>()?))
 }
 
 impl Map {
-    /// Bytes of host memory that a map takes, with the caller's copy.
-    pub(in crate::pet) fn bytes(map: &AttenuationMap, lattice: &Lattice) -> u64 {
+    /// Most values that it has, and most bytes of host memory that making it takes.
+    pub(super) fn size(map: &AttenuationMap, lattice: &Lattice) -> [u64; 2] {
         let [nz, ny, nx] = map.shape.map(|n| n as u64);
         let planes = ((map.voxel[2] * nz as f64 / lattice.voxel()[2]).ceil() as u64).saturating_add(4);
-        let made = (nx + 2).saturating_mul(ny + 2).saturating_mul(planes);
-        made.saturating_add(nx * ny * nz).saturating_mul(size_of::<f32>() as u64)
+        let columns = (nx + 2) * (ny + 2);
+        let values = columns.saturating_mul(planes);
+        let of_planes = planes.saturating_mul((size_of::<Overlap>() + 2 * size_of::<f64>()) as u64);
+        let others = of_planes.saturating_add(nz * size_of::<f64>() as u64 + columns * size_of::<bool>() as u64);
+        [values, values.saturating_mul(size_of::<f32>() as u64).saturating_add(others)]
     }
 
     /// Means over the lattice's planes of a map, which may reach beyond it.
     pub(in crate::pet) fn new(map: &AttenuationMap, lattice: &Lattice) -> Result<Self> {
         let [_, ny, nx] = map.shape;
-        let (first, planes) = overlaps(lattice, map);
+        let (first, planes) = overlaps(lattice, map)?;
         let count = [nx + 2, ny + 2, planes.len() + 2];
         let mut values = Buffer::<f32>::zeroed(count[0] * count[1] * count[2])?;
         let inner = values.par_chunks_mut(count[0] * count[2]).skip(1).take(ny).enumerate();
@@ -117,7 +121,7 @@ impl Map {
                 }
             }
         });
-        let empty = values.chunks(count[2]).map(|column| column.iter().all(|v| *v == 0.0)).collect();
+        let empty = collected(values.chunks(count[2]).map(|column| column.iter().all(|v| *v == 0.0)))?;
         let voxel = [map.voxel[0], map.voxel[1], lattice.voxel()[2]];
         let edge = |axis: usize| map.centre[axis] - 0.5 * voxel[axis] * (count[axis] - 1) as f64;
         let first = first - 1;
@@ -263,8 +267,7 @@ mod tests {
         let most = sigma * (2.0 * std::f64::consts::PI).sqrt();
         for (azimuth, sine) in [(0.0, 0.0), (0.3, 0.1), (1.5, -0.15), (2.9, 0.2)] {
             let direction = Direction { azimuth, width: 0.02, sine, height: 0.02 };
-            let cones = [super::super::Cone { middle: direction, directions: vec![direction] }];
-            let lines = Lines::new(&lattice, &cones).expect("lines");
+            let lines = Lines::new(&lattice, direction.tangent().abs()).expect("lines");
             let mut sums = vec![0.0; lines.count[1]];
             for i in 0..lines.count[0] {
                 map.integrals(&lines, &direction, i, &mut sums);

@@ -1,5 +1,7 @@
 //! The directions of a view that lines are taken in.
 
+use crate::cpu::buffer::{collected, reserved};
+use crate::error::Result;
 use crate::pet::lattice::Lattice;
 use crate::pet::views::Strip;
 
@@ -52,17 +54,49 @@ impl Direction {
     }
 }
 
-/// A view's cones, of about `directions` directions in all.
-pub(in crate::pet) fn cones(cell: &[Strip], directions: usize) -> Vec<Cone> {
+/// Of a view's cones, of about `directions` directions in all: the middle, and how many directions there are across and up.
+fn parts(cell: &[Strip], directions: usize) -> impl Iterator<Item = (Direction, [usize; 2])> {
     let strips = || cell.iter().map(whole).filter(|strip| strip.solid_angle() > 0.0);
     let side = (strips().map(|strip| strip.solid_angle()).sum::<f64>() / directions as f64).sqrt();
     // Angles on the sphere of a direction's sides.
     let sides = |d: &Direction| [d.width * d.cosine(), d.height / d.cosine()];
-    let cone = |middle: Direction| {
-        let parts = sides(&middle).map(|s| ((s / side).round() as usize).max(1));
-        Cone { middle, directions: middle.split(parts).collect() }
-    };
-    strips().flat_map(|strip| strip.split(sides(&strip).map(|s| (s / CONE).ceil() as usize)).map(cone)).collect()
+    let cone = move |middle: Direction| (middle, sides(&middle).map(|s| ((s / side).round() as usize).max(1)));
+    strips().flat_map(move |strip| strip.split(sides(&strip).map(|s| (s / CONE).ceil() as usize)).map(cone))
+}
+
+/// A view's cones, of about `directions` directions in all.
+pub(in crate::pet) fn cones(cell: &[Strip], directions: usize) -> Result<Vec<Cone>> {
+    let mut all = reserved(parts(cell, directions).count())?;
+    for (middle, parts) in parts(cell, directions) {
+        all.push(Cone { middle, directions: collected(middle.split(parts))? });
+    }
+    Ok(all)
+}
+
+/// How many [`cones`] gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Count {
+    pub(super) cones: usize,
+    pub(super) directions: usize,
+    /// Directions of a cone.
+    pub(super) most: usize,
+    /// Largest slope against the plane across the axis.
+    pub(super) steepest: f64,
+}
+
+impl Count {
+    pub(super) fn of(cell: &[Strip], directions: usize) -> Self {
+        parts(cell, directions).fold(Self::default(), |count, (middle, [across, up])| {
+            let end = 0.5 * middle.height * (1.0 - 1.0 / up as f64);
+            let slopes = [-end, end].map(|end| Direction { sine: middle.sine + end, ..middle }.tangent().abs());
+            Self {
+                cones: count.cones + 1,
+                directions: count.directions + across * up,
+                most: count.most.max(across * up),
+                steepest: slopes.into_iter().fold(count.steepest, f64::max),
+            }
+        })
+    }
 }
 
 fn whole(strip: &Strip) -> Direction {
@@ -89,12 +123,10 @@ pub(in crate::pet) struct Lines {
 }
 
 impl Lines {
-    /// Those of a view: all of its directions have the same.
-    pub(in crate::pet) fn new(lattice: &Lattice, cones: &[Cone]) -> Option<Self> {
+    /// Those of a view whose directions have slopes up to this: all of them have the same.
+    pub(super) fn new(lattice: &Lattice, steepest: f64) -> Option<Self> {
         let [vx, vy, vz] = lattice.voxel();
         let reach = lattice.position(0, 0).hypot(lattice.position(1, 0));
-        let directions = cones.iter().flat_map(|cone| std::iter::once(&cone.middle).chain(&cone.directions));
-        let steepest = directions.map(|d| d.tangent().abs()).fold(0.0, f64::max);
         let pitch = [vx.min(vy), vz];
         let across = (reach / pitch[0]).ceil() + 1.0;
         let below = (reach * steepest / vz).ceil() + 1.0;
@@ -140,8 +172,13 @@ mod tests {
         let lattice = Lattice::new([7, 10, 12], [4.0, 5.0, 3.0]).expect("lattice");
         for (v, cell) in views.cells().iter().enumerate() {
             for wanted in [1, 16, 64, 300] {
-                let cones = cones(cell, wanted);
+                let (cones, count) = (cones(cell, wanted).expect("cones"), Count::of(cell, wanted));
                 let all: Vec<&Direction> = cones.iter().flat_map(|c| &c.directions).collect();
+                let most = cones.iter().map(|c| c.directions.len()).max();
+                assert_eq!((count.cones, count.directions, Some(count.most)), (cones.len(), all.len(), most));
+                let steepest = all.iter().map(|d| d.tangent().abs()).fold(0.0, f64::max);
+                // Rounding of sines.
+                assert!((count.steepest - steepest).abs() < 1e-12, "{count:?} {steepest}");
                 assert!(
                     all.len() >= wanted / 2 && all.len() <= 2 * wanted.max(cones.len()),
                     "{} of {wanted}",
@@ -150,7 +187,7 @@ mod tests {
                 let solid: f64 = all.iter().map(|d| d.solid_angle()).sum();
                 let expected: f64 = cell.iter().map(|s| s.width * (s.tilts[1].sin() - s.tilts[0].sin())).sum();
                 assert!((solid / expected - 1.0).abs() < 1e-12);
-                let lines = Lines::new(&lattice, &cones).expect("lines");
+                let lines = Lines::new(&lattice, count.steepest).expect("lines");
                 for d in &all {
                     let (sin, cos) = d.azimuth.sin_cos();
                     assert_eq!(views.nearest([cos * d.cosine(), sin * d.cosine(), d.sine]), Some(v));

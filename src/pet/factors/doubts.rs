@@ -1,6 +1,7 @@
 //! Attenuation maps in other units, or elsewhere.
 
 use super::AttenuationMap;
+use crate::cpu::buffer::reserved;
 use crate::error::{Result, fail};
 use crate::pet::lattice::Lattice;
 use crate::pet::units::Short;
@@ -20,7 +21,9 @@ pub(in crate::pet) fn doubt(map: &AttenuationMap, lattice: &Lattice) -> Result<O
         let (at, v) = ([k / (ny * nx), k / nx % ny, k % nx], map.values[k]);
         fail!(OutOfRange, "attenuation{at:?} is {v} /mm; it must be at least 0{hint}");
     }
-    let mut dense: Vec<f32> = map.values.iter().copied().filter(|v| *v > AIR).collect();
+    let all = || map.values.iter().copied().filter(|v| *v > AIR);
+    let mut dense: Vec<f32> = reserved(all().count())?;
+    dense.extend(all());
     if dense.is_empty() {
         let largest = map.values.iter().copied().fold(0.0, f32::max);
         return Ok((largest > 0.0).then(|| {

@@ -18,6 +18,8 @@ mod cones;
 mod doubts;
 mod gather;
 mod hounsfield;
+mod sampling;
+mod sizes;
 mod tables;
 #[cfg(test)]
 mod tests;
@@ -30,13 +32,14 @@ pub(super) use doubts::doubt;
 use gather::Gather;
 pub use hounsfield::Hounsfield;
 use rayon::prelude::*;
+pub(super) use sampling::Sampling;
+pub(super) use sizes::Sizes;
 use std::f64::consts::TAU;
 pub(super) use tables::{Between, Detectors, seed};
 
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::scanner::{Crystals, Surface};
-use super::views::Views;
 use crate::array::ArrayMut;
 use crate::context::{Context, Job, Stage};
 use crate::cpu::buffer::{Buffer, copied, filled};
@@ -54,11 +57,14 @@ pub(super) struct Factors {
     pub(super) lattice: Lattice,
     pub(super) detectors: Detectors,
     pub(super) map: Option<Map>,
-    /// Of each view.
-    pub(super) views: Vec<(Vec<Cone>, Lines)>,
+    pub(super) views: Vec<OfView>,
     /// Of what has a density of 1 steradian.
     pub(super) scale: f64,
+    pub(super) sizes: Sizes,
 }
+
+/// A view's directions and lines.
+type OfView = (Vec<Cone>, Lines);
 
 /// Random coincidences.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -103,11 +109,10 @@ const PICO: f64 = 1e12;
 impl Factors {
     /// `efficiencies` of all crystals, 1 where there are none.
     pub(super) fn new(
-        (views, lattice): (&Views, &Lattice),
+        of: (Sampling, &Lattice),
         (crystals, efficiencies): (&Crystals, Option<&[f32]>),
         attenuation: Option<&AttenuationMap>,
         acquisition: &Acquisition,
-        directions: usize,
     ) -> Result<Self> {
         acquisition.check()?;
         let efficiencies = match efficiencies {
@@ -118,18 +123,16 @@ impl Factors {
             None => filled(crystals.count(), 1.0)?,
         };
         let detectors = Detectors { surface: Surface::new(crystals)?, efficiencies, accidental: None };
-        let map = attenuation.map(|map| Map::new(map, lattice)).transpose()?;
-        let scale = acquisition.decays(lattice.voxel_volume()) / TAU;
-        Self::with((views, lattice), detectors, map, scale, directions)
+        let scale = acquisition.decays(of.1.voxel_volume()) / TAU;
+        Self::with(of, (crystals, detectors), attenuation, scale)
     }
 
     /// Random coincidences of crystals that detect so many `singles` a second: two of them make `2 w s_i s_j` a second in a window of +-w. Anywhere on the crystals and in
     /// the window, these are `2 s_i s_j / c r^2 / (a_i a_j cos cos)` a second, a mm^2 sr of lines and a mm along them, for crystals of areas a at a distance r.
     pub(super) fn accidentals(
-        (views, lattice): (&Views, &Lattice),
+        (sampling, lattice): (Sampling, &Lattice),
         (crystals, singles): (&Crystals, &[f32]),
         of: &Accidentals,
-        directions: usize,
     ) -> Result<Self> {
         of.check()?;
         check_parts("singles", singles)?;
@@ -137,38 +140,18 @@ impl Factors {
         let detectors =
             Detectors { surface: Surface::new(crystals)?, efficiencies: copied(singles)?, accidental: Some(reach) };
         let scale = lattice.voxel_volume() * of.duration / (PICO * HALF_LIGHT);
-        Self::with((views, lattice), detectors, None, scale, directions)
+        Self::with((sampling, lattice), (crystals, detectors), None, scale)
     }
 
     fn with(
-        (views, lattice): (&Views, &Lattice),
-        detectors: Detectors,
-        map: Option<Map>,
+        (sampling, lattice): (Sampling, &Lattice),
+        (crystals, detectors): (&Crystals, Detectors),
+        attenuation: Option<&AttenuationMap>,
         scale: f64,
-        directions: usize,
     ) -> Result<Self> {
-        if !(1..=MAX_DIRECTIONS).contains(&directions) {
-            fail!(OutOfRange, "options.directions is {directions}; it must be 1 to {MAX_DIRECTIONS}");
-        }
-        let of_view = |cell: Vec<_>| {
-            let cones = cones(&cell, directions);
-            match Lines::new(lattice, &cones) {
-                Some(lines) => Ok((cones, lines)),
-                None => fail!(OutOfRange, "geometry.max_tilt is {} rad: lines so steep are too many", views.max_tilt()),
-            }
-        };
-        let views = views.cells().into_iter().map(of_view).collect::<Result<_>>()?;
-        Ok(Self { lattice: *lattice, detectors, map, views, scale })
-    }
-
-    /// Bytes of host memory that a view takes at most: a volume, and the lines of a cone.
-    fn bytes(&self) -> u64 {
-        let tables = |(cones, lines): &(Vec<Cone>, Lines)| {
-            let most = cones.iter().map(|cone| cone.directions.len()).max().unwrap_or(0) as u64;
-            let rows = most * (FINE * lines.count[0] * size_of::<Between>()) as u64;
-            (most * (FINE * FINE) as u64 + 1) * (lines.len() * size_of::<f32>()) as u64 + rows
-        };
-        (self.lattice.voxels() * size_of::<f32>()) as u64 + self.views.iter().map(tables).max().unwrap_or(0)
+        let sizes = Sizes::new((&sampling, lattice), crystals, attenuation)?;
+        let map = attenuation.map(|map| Map::new(map, lattice)).transpose()?;
+        Ok(Self { lattice: *lattice, detectors, map, views: sampling.into_views()?, scale, sizes })
     }
 
     /// Writes those of all views, `[view][z][y][x]` in host memory, by the processor.
@@ -187,10 +170,6 @@ impl Factors {
         to: &ArrayMut<4>,
         change: impl Fn([usize; 3], &mut [f32]) + Sync,
     ) -> Result<()> {
-        let (needed, cap) = (self.bytes(), context.memory_cap(0));
-        if needed > cap {
-            fail!(MemoryCap, "factors need {needed} bytes; the context's memory cap is {cap}");
-        }
         let [nz, _, nx] = self.lattice.shape();
         let mut sums = Buffer::<f32>::zeroed(self.lattice.voxels())?;
         let mut tables = Tables::default();

@@ -6,6 +6,7 @@ use crate::pet::phantom::{Object, Phantom, Quantity};
 use crate::pet::response::Radial;
 use crate::pet::scanner::Blocks;
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
+use crate::pet::views::Views;
 use crate::phantom::Shape;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -23,7 +24,8 @@ fn of_small(views: &Views, lattice: &Lattice, directions: usize) -> Factors {
     let (values, shape, voxel) = map();
     let attenuation = AttenuationMap { values: &values, shape, voxel, centre: [0.0; 3] };
     let crystals = (&crystals, Some(&efficiencies[..]));
-    Factors::new((views, lattice), crystals, Some(&attenuation), &Acquisition::default(), directions).expect("factors")
+    let sampling = Sampling::new(views, lattice, directions).expect("directions");
+    Factors::new((sampling, lattice), crystals, Some(&attenuation), &Acquisition::default()).expect("factors")
 }
 
 fn context(options: ContextOptions) -> Context {
@@ -160,7 +162,8 @@ fn a_ring_of_crystals_is_a_cylinder_of_detectors() {
         let long = Lattice::new([60, 32, 32], [6.0, 6.0, 6.0]).expect("lattice");
         let values = phantom.voxel_means(Quantity::Attenuation, &long).expect("a map");
         let map = AttenuationMap { values: &values, shape: [60, 32, 32], voxel: [6.0; 3], centre: [0.0; 3] };
-        let factors = Factors::new((&views, &lattice), (&crystals, None), Some(&map), &Acquisition::default(), 64)
+        let sampling = Sampling::new(&views, &lattice, 64).expect("directions");
+        let factors = Factors::new((sampling, &lattice), (&crystals, None), Some(&map), &Acquisition::default())
             .expect("factors");
         let found = written(&factors, &context);
         let scan = Scan {
@@ -217,13 +220,9 @@ fn what_makes_no_factors_is_refused() {
     let views = Views::grid(4, 2, 0.25).expect("views");
     let lattice = Lattice::new([5, 9, 8], [6.0, 7.0, 5.0]).expect("lattice");
     let of = |efficiencies: &[f32], directions| {
-        let made = Factors::new(
-            (&views, &lattice),
-            (&crystals, Some(efficiencies)),
-            None,
-            &Acquisition::default(),
-            directions,
-        );
+        let made = Sampling::new(&views, &lattice, directions).and_then(|sampling| {
+            Factors::new((sampling, &lattice), (&crystals, Some(efficiencies)), None, &Acquisition::default())
+        });
         made.expect_err("refused").message
     };
     let mut negative = efficiencies.clone();
@@ -231,10 +230,4 @@ fn what_makes_no_factors_is_refused() {
     assert_eq!(of(&negative, 8), "efficiencies[7] is -0.25; it must be at least 0");
     assert!(of(&vec![0.0; efficiencies.len()], 8).starts_with("efficiencies are 0 everywhere"));
     assert_eq!(of(&efficiencies, 0), "options.directions is 0; it must be 1 to 16384");
-    let factors =
-        Factors::new((&views, &lattice), (&crystals, None), None, &Acquisition::default(), 8).expect("factors");
-    let small = context(ContextOptions { memory_cap: 1 << 12, ..ContextOptions::default() });
-    let mut out = vec![0f32; 8 * 5 * 9 * 8];
-    let to = histos(&mut out, 8, &lattice);
-    assert!(factors.write(&small, &to).expect_err("memory").message.starts_with("factors need "));
 }

@@ -3,9 +3,10 @@
 use super::array::{Copies, Place};
 use crate::array::ArrayMut;
 use crate::context::{Context, Stage};
-use crate::error::{Result, fail};
+use crate::error::Result;
 use crate::gpu::{Device, Launch, Lent, Queue, mirrored, then_wait};
-use crate::pet::factors::{Between, Cone, FINE, Factors, seed};
+use crate::pet::factors::{Between, Cone, FINE, Factors, Sizes, seed};
+use crate::pet::memory::Memory;
 use crate::pet::scanner::Plane;
 use std::sync::Arc;
 
@@ -96,60 +97,29 @@ pub(super) struct Common {
     between: Lent,
 }
 
-/// Most numbers of a view: of cones' cells, of directions' lines, of both, and of lines across the axis.
-pub(super) struct Most {
-    cones: usize,
-    directions: usize,
-    lines: usize,
-    across: usize,
+/// Bytes that factors take.
+pub(in crate::pet) fn memory(sizes: &Sizes, shape: [usize; 3]) -> Result<Memory> {
+    let direction = size_of::<Direction>() + size_of::<Middle>();
+    let gpu = sizes.gpu(Place::new(shape)?.bytes(), direction);
+    Ok(Memory { host: sizes.host(Some(direction)), gpu })
 }
 
-impl Most {
-    pub(super) fn of(factors: &Factors) -> Self {
-        let mut most = Self { cones: 0, directions: 0, lines: 0, across: 0 };
-        for (cones, lines) in &factors.views {
-            let directions = cones.iter().map(|cone| cone.directions.len()).sum::<usize>();
-            most.cones = most.cones.max(cones.len() * lines.len());
-            most.directions = most.directions.max(directions * FINE * FINE * lines.len());
-            most.lines = most.lines.max(directions + cones.len());
-            most.across = most.across.max(directions * FINE * lines.count[0]);
-        }
-        most
-    }
-
-    /// Of the GPU's memory, in all.
-    pub(super) fn bytes(&self, factors: &Factors, place: Place) -> u64 {
-        let surface = factors.detectors.surface.parts();
-        let map = factors.map.as_ref().map_or(0, |map| map.values.len() + self.cones);
-        let floats = map + self.directions + factors.detectors.efficiencies.len() + surface.seen.len();
-        let rest =
-            size_of_val(surface.planes) + self.across * size_of::<Between>() + self.lines * size_of::<Direction>();
-        // A copy on its way to the caller besides.
-        (floats * size_of::<f32>() + rest + 2 * place.bytes()) as u64
-    }
-}
-
-/// Writes the factors of all views, `[view][z][y][x]` on this GPU or in host memory. `held`: what the plan has of the GPU's memory besides.
+/// Writes the factors of all views, `[view][z][y][x]` on this GPU or in host memory.
 pub(in crate::pet) fn write(
     context: &Context,
     device: &Arc<Device>,
     factors: &Factors,
     to: &mut ArrayMut<4>,
-    (stream, held): (usize, u64),
+    stream: usize,
 ) -> Result<()> {
     let place = Place::new(factors.lattice.shape())?;
-    let most = Most::of(factors);
-    let (needed, cap) = (held + most.bytes(factors, place), context.gpu_memory(device, held)?);
-    if needed > cap {
-        fail!(MemoryCap, "factors need {needed} bytes of the GPU's memory; the cap is {cap}");
-    }
     let queue = Queue::new(device)?;
     context.run_waiting(|job| {
         job.enter(Stage::Factors);
         let _current = device.enter()?;
         let work = |queue: &mut &Queue| {
             let copies = Copies { context, queue, place, stream };
-            let common = Common::new(queue, factors, &most, place)?;
+            let common = Common::new(queue, factors, place)?;
             for view in 0..factors.views.len() {
                 job.check()?;
                 // SAFETY: memory of these sizes, which stays until the stream has passed; the GPU is current.
@@ -166,16 +136,17 @@ pub(in crate::pet) fn write(
 }
 
 impl Common {
-    pub(super) fn new(queue: &Queue, factors: &Factors, most: &Most, place: Place) -> Result<Self> {
+    pub(super) fn new(queue: &Queue, factors: &Factors, place: Place) -> Result<Self> {
         let (surface, floats) = (factors.detectors.surface.parts(), |n: usize| queue.pool.take(n * size_of::<f32>()));
+        let most = &factors.sizes;
         Ok(Self {
             planes: queue.upload(surface.planes)?,
             seen: queue.upload(surface.seen)?,
             efficiencies: queue.upload(&factors.detectors.efficiencies)?,
             map: factors.map.as_ref().map(|map| queue.upload(&map.values)).transpose()?,
             volume: queue.pool.take(place.bytes())?,
-            through: factors.map.as_ref().map(|_| floats(most.cones)).transpose()?,
-            measured: floats(most.directions)?,
+            through: factors.map.as_ref().map(|_| floats(most.cone_cells)).transpose()?,
+            measured: floats(most.lines)?,
             between: queue.pool.take(most.across * size_of::<Between>())?,
         })
     }

@@ -5,7 +5,7 @@ use crate::array::DType;
 use crate::context::{Compute, ContextOptions};
 use crate::gpu::DeviceMemory;
 use crate::pet::factors::cases::{histos, map, small};
-use crate::pet::factors::{Accidentals, Acquisition, AttenuationMap};
+use crate::pet::factors::{Accidentals, Acquisition, AttenuationMap, Sampling};
 use crate::pet::lattice::Lattice;
 use crate::pet::views::Views;
 
@@ -29,14 +29,10 @@ fn factors_are_the_processor_s() {
         (Views::new(list, 0.2).expect("views"), [5, 6, 7], Some(&attenuation), 30),
     ] {
         let lattice = Lattice::new(lattice, [6.0, 7.0, 5.0]).expect("lattice");
-        let factors = Factors::new(
-            (&views, &lattice),
-            (&crystals, Some(&efficiencies)),
-            map,
-            &Acquisition { duration: 60.0, ..Acquisition::default() },
-            directions,
-        )
-        .expect("factors");
+        let sampling = Sampling::new(&views, &lattice, directions).expect("directions");
+        let acquisition = Acquisition { duration: 60.0, ..Acquisition::default() };
+        let factors =
+            Factors::new((sampling, &lattice), (&crystals, Some(&efficiencies)), map, &acquisition).expect("factors");
         let count = views.list().len();
         let mut expected = vec![0f32; count * lattice.voxels()];
         factors.write(&without, &histos(&mut expected, count, &lattice)).expect("factors");
@@ -46,7 +42,7 @@ fn factors_are_the_processor_s() {
             assert!(largest > 0.0 && off * 10_000 < expected.len(), "{off} of {}", expected.len());
         };
         let mut found = vec![f32::NAN; expected.len()];
-        write(&with, &device, &factors, &mut histos(&mut found, count, &lattice), (0, 0)).expect("factors");
+        write(&with, &device, &factors, &mut histos(&mut found, count, &lattice), 0).expect("factors");
         check(&found);
         // On the GPU, x slowest.
         let memory = DeviceMemory::from_slice(&device, &vec![f32::NAN; expected.len()]).expect("memory");
@@ -55,7 +51,7 @@ fn factors_are_the_processor_s() {
         let at = std::ptr::without_provenance_mut::<u8>(memory.address() as usize);
         // SAFETY: as many numbers, which stay for as long as the memory.
         let mut to = unsafe { ArrayMut::from_raw(at, DType::F32, [count, nz, ny, nx], strides, Some(device.index())) };
-        write(&with, &device, &factors, &mut to, (0, 0)).expect("factors");
+        write(&with, &device, &factors, &mut to, 0).expect("factors");
         let mut turned = vec![0f32; expected.len()];
         let queue = Queue::new(&device).expect("a queue");
         let _current = device.enter().expect("current");
@@ -68,21 +64,6 @@ fn factors_are_the_processor_s() {
     }
 }
 
-#[test]
-fn memory_s_cap_is_heeded() {
-    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
-    let small_cap =
-        Context::new(ContextOptions { gpu_memory_cap: 1 << 16, ..ContextOptions::default() }).expect("a context");
-    let (crystals, _) = small();
-    let views = Views::grid(6, 3, 0.25).expect("views");
-    let lattice = Lattice::new([8, 14, 16], [6.0, 7.0, 5.0]).expect("lattice");
-    let factors =
-        Factors::new((&views, &lattice), (&crystals, None), None, &Acquisition::default(), 64).expect("factors");
-    let mut out = vec![0f32; 18 * lattice.voxels()];
-    let e = write(&small_cap, &device, &factors, &mut histos(&mut out, 18, &lattice), (0, 0)).expect_err("memory");
-    assert!(e.message.contains("GPU's memory"), "{e}");
-}
-
 /// As factors; the window cuts some of them off.
 #[test]
 fn random_coincidences_are_the_processor_s() {
@@ -93,11 +74,12 @@ fn random_coincidences_are_the_processor_s() {
     let lattice = Lattice::new([8, 14, 16], [6.0, 7.0, 5.0]).expect("lattice");
     for window in [200.0, f64::INFINITY] {
         let of = Accidentals { duration: 1e9, window };
-        let factors = Factors::accidentals((&views, &lattice), (&crystals, &singles), &of, 40).expect("factors");
+        let sampling = Sampling::new(&views, &lattice, 40).expect("directions");
+        let factors = Factors::accidentals((sampling, &lattice), (&crystals, &singles), &of).expect("factors");
         let mut expected = vec![0f32; 18 * lattice.voxels()];
         factors.write(&without, &histos(&mut expected, 18, &lattice)).expect("randoms");
         let mut found = vec![f32::NAN; expected.len()];
-        write(&with, &device, &factors, &mut histos(&mut found, 18, &lattice), (0, 0)).expect("randoms");
+        write(&with, &device, &factors, &mut histos(&mut found, 18, &lattice), 0).expect("randoms");
         let largest = expected.iter().copied().fold(0.0, f32::max);
         let off = found.iter().zip(&expected).filter(|(a, b)| (*a - *b).abs() > 2e-5 * largest).count();
         assert!(largest > 0.0 && off * 1000 < expected.len(), "{off} of {}", expected.len());

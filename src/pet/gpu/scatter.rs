@@ -1,14 +1,16 @@
 //! Launches `kernels/pet/scatter.cu`: scatter of pairs of detectors, of views on a coarse lattice, and times factors.
 
 use super::array::{Check, Copies, Place};
-use super::factors::{Common, Most};
+use super::factors::Common;
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy, Stage};
-use crate::error::{Result, fail};
+use crate::cpu::buffer::reserved;
+use crate::error::Result;
 use crate::gpu::{Device, Launch, Lent, Queue, mirrored, then_wait};
 use crate::pet::engine::Sign;
 use crate::pet::factors::Factors;
-use crate::pet::scatter::{Additive, Coarse, Found, Grid, Place as Scatterer, Ray, Scatter};
+use crate::pet::memory::Memory;
+use crate::pet::scatter::{self, Additive, Coarse, Found, Grid, Place as Scatterer, Ray, Scatter};
 use std::sync::Arc;
 
 const IMAGE: &str = "pet/scatter";
@@ -111,35 +113,36 @@ fn floats(n: usize) -> usize {
     n * size_of::<f32>()
 }
 
-/// Bytes of the GPU's memory that an estimate needs besides factors.
-fn bytes(of: &Additive, coarse: &Coarse, place: Place) -> u64 {
-    let Scatter { nodes, places, times, activity, attenuation, lines, .. } = of.scatter;
+/// Bytes that an estimate takes besides those of the factors, with measured counts and randoms.
+pub(in crate::pet) fn memory(of: &Scatter) -> Result<Memory> {
+    let (place, coarse) = (Place::new(of.lattice.shape())?, Coarse::new(&of.lattice));
+    let Scatter { nodes, places, times, activity, attenuation, lines, table, .. } = of;
     let (nodes, places) = (nodes.count() as u64, places.len() as u64);
     let rays = nodes * places * (size_of::<Ray>() + floats(times.along)) as u64;
-    let pairs = nodes * nodes * (floats(times.about) + size_of::<Pair>() / 2) as u64;
+    let pairs = nodes * nodes / 2 * size_of::<Pair>() as u64;
+    let a_node = size_of::<[f32; 4]>() as u64;
+    let times = nodes * nodes * floats(times.about) as u64;
     let grids = floats(activity.values.len() + attenuation.values.len());
-    let points =
-        lines.len() * floats(coarse.points()) * if of.measured.is_some() { 2 } else { 1 } + floats(coarse.points());
-    let volumes = usize::from(of.measured.is_some()) + usize::from(of.randoms.is_some());
-    rays + pairs + (grids + points + 2 * volumes * place.bytes()) as u64
+    let most = lines.iter().map(|lines| lines.len() * size_of::<Line>()).max().unwrap_or(0);
+    let lists = places * size_of::<Scatterer>() as u64 + nodes * a_node;
+    // Points and tails of all views, and those of one; measured counts and randoms with copies on their way.
+    let points = (2 * lines.len() as u64 + 1) * floats(coarse.points()) as u64;
+    let rest = (grids + size_of_val(&table.values[..]) + most + 4 * place.bytes()) as u64;
+    let tails = 2 * lines.len() as u64 * floats(coarse.points()) as u64;
+    let host = tails + pairs + nodes * a_node + scatter::of_lines(lines) + most as u64;
+    Ok(Memory { host, gpu: rays + pairs + times + lists + points + rest })
 }
 
-/// Writes the histo-images of all views, `[view][z][y][x]` on this GPU or in host memory. `held`: what the plan has of the GPU's memory besides.
+/// Writes the histo-images of all views, `[view][z][y][x]` on this GPU or in host memory.
 pub(in crate::pet) fn write(
     context: &Context,
     device: &Arc<Device>,
     of: &Additive,
     to: &mut ArrayMut<4>,
-    (stream, held): (usize, u64),
+    stream: usize,
 ) -> Result<Found> {
     let place = Place::new(of.scatter.lattice.shape())?;
     let coarse = Coarse::new(&of.scatter.lattice);
-    let most = Most::of(of.factors);
-    let needed = held + most.bytes(of.factors, place) + bytes(of, &coarse, place);
-    let cap = context.gpu_memory(device, held)?;
-    if needed > cap {
-        fail!(MemoryCap, "scatter needs {needed} bytes of the GPU's memory; the cap is {cap}");
-    }
     let tails: Option<Vec<f32>> = match &of.measured {
         Some((_, tails)) => Some(context.install(|| {
             let views = (0..of.scatter.lines.len()).map(|v| tails.view(of.scatter, &coarse, v));
@@ -162,7 +165,7 @@ pub(in crate::pet) fn write(
                 points,
                 tails,
                 copies: Copies { context, queue, place, stream },
-                common: Common::new(queue, of.factors, &most, place)?,
+                common: Common::new(queue, of.factors, place)?,
                 measured: of.measured.as_ref().map(|_| queue.pool.take(place.bytes())).transpose()?,
                 randoms: of.randoms.as_ref().map(|_| queue.pool.take(place.bytes())).transpose()?,
             };
@@ -183,7 +186,7 @@ unsafe fn points(queue: &Queue, of: &Scatter, coarse: &Coarse, job: &Job) -> Res
             [x, y, z, 0.0]
         })
         .collect();
-    let mut pairs = Vec::new();
+    let mut pairs = reserved(nodes.len() * nodes.len() / 2)?;
     for first in 0..nodes.len() {
         for second in first + 1..nodes.len() {
             if let Some(scale) = of.pair(first, second) {

@@ -60,6 +60,18 @@ impl Plane {
     }
 }
 
+/// Width and height.
+fn sides(face: &Face) -> [f64; 2] {
+    [face.width, face.height].map(|v| v.iter().map(|c| f64::from(*c).powi(2)).sum::<f64>().sqrt())
+}
+
+/// Mean radius of crystals, and how far the map reaches along z from the middle.
+fn extent(faces: &[Face]) -> (f64, f64) {
+    let centres = || faces.iter().map(|face| face.centre.map(f64::from));
+    let radius = centres().map(|c| c[0].hypot(c[1])).sum::<f64>() / faces.len() as f64;
+    (radius, centres().map(|c| c[2].abs()).fold(0.0, f64::max) + sides(&faces[0])[1] * (0.5 + MARGIN))
+}
+
 /// Finds crystals that lines meet.
 #[derive(Clone, Debug)]
 pub(in crate::pet) struct Surface {
@@ -71,6 +83,15 @@ pub(in crate::pet) struct Surface {
     per_mm: f64,
     /// `[z][azimuth]`
     map: Vec<u32>,
+}
+
+/// How large a surface is.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::pet) struct Size {
+    /// Of the map.
+    pub(in crate::pet) cells: usize,
+    /// Bytes while it is made.
+    pub(in crate::pet) making: u64,
 }
 
 /// What a surface is made of.
@@ -93,20 +114,9 @@ impl Surface {
     /// Crystals must have faces.
     pub(in crate::pet) fn new(crystals: &Crystals) -> Result<Self> {
         let faces = &crystals.faces()[..crystals.count()];
+        let cells = Self::cells(crystals)?;
         let planes: Vec<Plane> = collected(faces.iter().map(Plane::new))?;
-        if planes.iter().any(|p| dot(p.normal, p.normal) == 0.0) {
-            fail!(
-                NotConfigured,
-                "crystals are points, which no line meets: scanner.crystal_width and scanner.crystal_height must be above 0"
-            );
-        }
-        let length = |v: [f32; 4]| v.iter().map(|c| f64::from(*c).powi(2)).sum::<f64>().sqrt();
-        let sides = [length(faces[0].width), length(faces[0].height)];
-        let radius = planes.iter().map(|p| p.centre[0].hypot(p.centre[1])).sum::<f64>() / planes.len() as f64;
-        let reach = planes.iter().map(|p| p.centre[2].abs()).fold(0.0, f64::max) + sides[1] * (0.5 + MARGIN);
-        let cell = sides[0].min(sides[1]) / CELLS;
-        let count = |length: f64| ((length / cell).ceil() as usize).clamp(1, MOST_CELLS);
-        let cells = [count(TAU * radius), count(2.0 * reach)];
+        let (radius, reach) = extent(faces);
         let mut surface = Self {
             radius,
             cells,
@@ -117,6 +127,30 @@ impl Surface {
         };
         surface.fill()?;
         Ok(surface)
+    }
+
+    /// How many cells its map has, along azimuth and z.
+    fn cells(crystals: &Crystals) -> Result<[usize; 2]> {
+        let faces = &crystals.faces()[..crystals.count()];
+        let (radius, reach) = extent(faces);
+        let [width, height] = sides(&faces[0]);
+        if width * height == 0.0 {
+            fail!(
+                NotConfigured,
+                "crystals are points, which no line meets: scanner.crystal_width and scanner.crystal_height must be above 0"
+            );
+        }
+        let cell = width.min(height) / CELLS;
+        let count = |length: f64| ((length / cell).ceil() as usize).clamp(1, MOST_CELLS);
+        Ok([count(TAU * radius), count(2.0 * reach)])
+    }
+
+    /// How large one is, before it is made.
+    pub(in crate::pet) fn size(crystals: &Crystals) -> Result<Size> {
+        let cells = Self::cells(crystals)?.iter().product::<usize>();
+        let a_crystal = size_of::<Plane>() + size_of::<([i64; 2], [usize; 2])>();
+        let a_cell = size_of::<u32>() + size_of::<f32>();
+        Ok(Size { cells, making: (crystals.count() * a_crystal + cells * a_cell) as u64 })
     }
 
     /// Tells each cell its nearest crystal: the one on whose face, or least beyond it, its direction from the axis is.

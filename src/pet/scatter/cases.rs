@@ -49,5 +49,5 @@ pub(in crate::pet) fn scatter(views: &Views, spacing: f64) -> Scatter {
     let values = phantom.voxel_means(Quantity::Attenuation, &lattice).expect("attenuation");
     let map = AttenuationMap { values: &values, shape: lattice.shape(), voxel: lattice.voxel(), centre: [0.0; 3] };
     let model = Model { spacing, ..Model::default() };
-    Scatter::new((views, &lattice, &crystals()), &image, &map, (&model, TIME)).expect("a scatter")
+    Scatter::new((views, &lattice, &crystals()), Some(&image), &map, (&model, TIME)).expect("a scatter")
 }

@@ -27,13 +27,13 @@ pub(in crate::pet) struct Line {
 
 impl Line {
     /// Of each view.
-    pub(in crate::pet) fn of(views: &Views) -> Vec<Vec<Self>> {
+    pub(in crate::pet) fn of(views: &Views) -> Result<Vec<Vec<Self>>> {
         let lines = |cell: &Vec<_>| {
-            let cones = cones(cell, 1);
+            let cones = cones(cell, 1)?;
             let whole: f64 = cones.iter().map(|cone| cone.middle.solid_angle()).sum();
             let line =
                 |d: &Direction| Self { azimuth: d.azimuth, tangent: d.tangent(), weight: d.solid_angle() / whole };
-            cones.iter().map(|cone| line(&cone.middle)).collect()
+            collected(cones.iter().map(|cone| line(&cone.middle)))
         };
         views.cells().iter().map(lines).collect()
     }

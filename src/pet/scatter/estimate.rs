@@ -71,20 +71,8 @@ impl Found {
 }
 
 impl Additive<'_> {
-    /// Bytes of host memory besides those of the factors.
-    fn bytes(&self) -> u64 {
-        let Scatter { nodes, places, times, .. } = self.scatter;
-        let (nodes, places) = (nodes.count() as u64, places.len() as u64);
-        let rays = nodes * places * (size_of::<super::Ray>() + times.along * size_of::<f32>()) as u64;
-        rays + nodes * nodes * (times.about * size_of::<f32>()) as u64
-    }
-
     /// Writes `[view][z][y][x]`.
     pub(in crate::pet) fn write(&self, context: &Context, to: &mut ArrayMut<4>) -> Result<Found> {
-        let (needed, cap) = (self.bytes(), context.memory_cap(0));
-        if needed > cap {
-            fail!(MemoryCap, "scatter needs {needed} bytes; the context's memory cap is {cap}");
-        }
         let to = &*to;
         context.run(|job| {
             job.enter(Stage::Check);

@@ -36,19 +36,48 @@ fn overlaps(voxels: usize, cells: usize) -> Vec<(usize, Vec<f32>)> {
     (0..cells).map(cell).collect()
 }
 
+/// How many cells of about this size there are of such voxels, without those about them.
+fn cells(count: [usize; 3], voxel: [f64; 3], size: f64) -> [usize; 3] {
+    [0, 1, 2].map(|d| ((voxel[d] * count[d] as f64 / size).round() as usize).clamp(1, count[d]))
+}
+
+/// Bytes of a grid of voxels.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Bytes {
+    pub(super) grid: u64,
+    /// Besides, while it is made.
+    pub(super) making: u64,
+}
+
 impl Grid {
-    /// Cells of about this size, none smaller than a voxel, that cover the volume.
-    pub(in crate::pet) fn new(of: &Voxels, size: f64) -> Result<Self> {
-        let cells = |d: usize| {
-            let long = of.voxel[d] * of.count[d] as f64;
-            ((long / size).round() as usize).clamp(1, of.count[d])
-        };
-        let inner = [0, 1, 2].map(cells);
+    /// Bytes that [`Grid::new`] takes.
+    pub(super) fn bytes(count: [usize; 3], voxel: [f64; 3], size: f64) -> Bytes {
+        let inner = cells(count, voxel, size).map(|n| n as u64);
+        let a_float = size_of::<f32>() as u64;
+        let voxels = count.map(|n| n as u64);
+        let of_axes: u64 = (0..3).map(|d| 64 * inner[d] + 2 * a_float * (voxels[d] + 2 * inner[d])).sum();
+        Bytes {
+            grid: inner.iter().fold(a_float, |product, n| product.saturating_mul(n + 2)),
+            making: inner[0] * (voxels[1] + inner[1]) * a_float + of_axes,
+        }
+    }
+
+    /// Of zeros.
+    pub(super) fn empty(of: &Voxels, size: f64) -> Result<Self> {
+        let inner = cells(of.count, of.voxel, size);
         let cell = [0, 1, 2].map(|d| of.voxel[d] * of.count[d] as f64 / inner[d] as f64);
         let count = inner.map(|n| n + 2);
+        let lowest = [0, 1, 2].map(|d| of.centre[d] - 0.5 * cell[d] * (count[d] - 1) as f64);
+        Ok(Self { values: zeros(count[0] * count[1] * count[2])?, count, cell, lowest })
+    }
+
+    /// Cells of about this size, none smaller than a voxel, that cover the volume.
+    pub(in crate::pet) fn new(of: &Voxels, size: f64) -> Result<Self> {
+        let mut grid = Self::empty(of, size)?;
+        let count = grid.count;
+        let inner = count.map(|n| n - 2);
         let parts = [0, 1, 2].map(|d| overlaps(of.count[d], inner[d]));
         let [nx, ny, _] = of.count;
-        let mut values = zeros::<f32>(count[0] * count[1] * count[2])?;
         // Planes one by one: along x, then y, then z.
         let mut rows = zeros::<f32>(inner[0] * ny)?;
         let mut plane = zeros::<f32>(inner[0] * inner[1])?;
@@ -67,13 +96,12 @@ impl Grid {
                     }
                 }
                 for (y, row) in plane.chunks_exact(inner[0]).enumerate() {
-                    let to = &mut values[((z + 1) * count[1] + y + 1) * count[0] + 1..][..inner[0]];
+                    let to = &mut grid.values[((z + 1) * count[1] + y + 1) * count[0] + 1..][..inner[0]];
                     to.iter_mut().zip(row).for_each(|(to, v)| *to += part * v);
                 }
             }
         }
-        let lowest = [0, 1, 2].map(|d| of.centre[d] - 0.5 * cell[d] * (count[d] - 1) as f64);
-        Ok(Self { values, count, cell, lowest })
+        Ok(grid)
     }
 
     /// Middle of a cell.

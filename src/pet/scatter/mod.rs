@@ -21,6 +21,7 @@ mod grid;
 mod pairs;
 mod places;
 mod rays;
+mod sizes;
 mod tails;
 #[cfg(test)]
 mod tests;
@@ -32,6 +33,7 @@ pub(super) use grid::{Grid, Voxels};
 pub(super) use pairs::Pairs;
 pub(super) use places::{Nodes, Place, places};
 pub(super) use rays::{Ray, Rays};
+pub(super) use sizes::{input, of_lines, work};
 pub(super) use tails::Tails;
 
 pub use super::compton::EnergyWindow;
@@ -127,21 +129,22 @@ pub(super) struct Times {
 }
 
 impl Scatter {
-    /// `image`: `[z][y][x]`, on the lattice.
+    /// `image`: `[z][y][x]`, on the lattice; None: no activity, for what its size alone tells.
     pub(super) fn new(
         (views, lattice, crystals): (&Views, &Lattice, &Crystals),
-        image: &[f32],
+        image: Option<&[f32]>,
         map: &AttenuationMap,
         (model, tof_fwhm): (&Model, f64),
     ) -> Result<Self> {
         model.check(tof_fwhm)?;
         let (along, voxel) = (lattice.along(), lattice.voxel());
-        let activity = Grid::new(&Voxels { values: image, count: along, voxel, centre: [0.0; 3] }, CELL)?;
+        let voxels = Voxels { values: image.unwrap_or_default(), count: along, voxel, centre: [0.0; 3] };
+        let activity = if image.is_some() { Grid::new(&voxels, CELL) } else { Grid::empty(&voxels, CELL) }?;
         let [nz, ny, nx] = map.shape;
         let voxels = Voxels { values: map.values, count: [nx, ny, nz], voxel: map.voxel, centre: map.centre };
         let attenuation = Grid::new(&voxels, CELL)?;
         let nodes = Nodes::new(crystals)?;
-        let places = places(&attenuation, model.spacing, nodes.radius);
+        let places = places(&attenuation, model.spacing, nodes.radius)?;
         if places.is_empty() {
             fail!(OutOfRange, "attenuation is next to 0 everywhere: nothing scatters");
         }
@@ -166,7 +169,7 @@ impl Scatter {
         let half = (diagonal / step).ceil() as usize + 2;
         Ok(Self {
             times: Times { step, along: (way / step).ceil() as usize + 1, about: 2 * half + 1, sigma },
-            lines: Line::of(views),
+            lines: Line::of(views)?,
             limits: [views.max_tilt(), across],
             table: Table::new(&model.window),
             lattice: *lattice,

@@ -1,9 +1,9 @@
 //! Where photons are scattered, and where they are detected.
 
 use super::grid::Grid;
+use crate::cpu::buffer::{reserved, zeros};
 use crate::error::{Result, fail};
 use crate::pet::scanner::Crystals;
-use std::collections::BTreeMap;
 use std::f64::consts::TAU;
 
 /// A place that stands for all that scatters about it.
@@ -18,20 +18,19 @@ pub(in crate::pet) struct Place {
 /// Attenuation that is none, 1/mm: a fiftieth of water's.
 const AIR: f64 = 2e-4;
 
-/// The centre of what attenuates in each box of about this size, between detectors.
-pub(in crate::pet) fn places(of: &Grid, spacing: f64, radius: f64) -> Vec<Place> {
+/// The centre of what attenuates in each box of about this size, of a cell or more, between detectors.
+pub(in crate::pet) fn places(of: &Grid, spacing: f64, radius: f64) -> Result<Vec<Place>> {
     let long = [0, 1, 2].map(|d| of.cell[d] * of.count[d] as f64);
-    let count = long.map(|l| (l / spacing).ceil().max(1.0) as usize);
+    let count = [0, 1, 2].map(|d| ((long[d] / spacing).ceil() as usize).clamp(1, of.count[d]));
     let size = [0, 1, 2].map(|d| long[d] / count[d] as f64);
-    // By their boxes, of which there may be far more than cells.
-    let mut sums = BTreeMap::new();
+    let mut sums = zeros::<Sum>(count.iter().product())?;
     for (k, value) in of.values.iter().enumerate() {
         let (value, at) = (f64::from(*value), of.place(k));
         if value <= 0.0 || at[0].hypot(at[1]) > 0.95 * radius {
             continue;
         }
         let index = |d: usize| (((at[d] - of.lowest[d] + 0.5 * of.cell[d]) / size[d]) as usize).min(count[d] - 1);
-        let sum = sums.entry([index(2), index(1), index(0)]).or_insert([0.0; 4]);
+        let sum = &mut sums[(index(2) * count[1] + index(1)) * count[0] + index(0)];
         let weight = value * of.cell_volume();
         (0..3).for_each(|d| sum[d] += weight * at[d]);
         sum[3] += weight;
@@ -39,8 +38,17 @@ pub(in crate::pet) fn places(of: &Grid, spacing: f64, radius: f64) -> Vec<Place>
     let least = AIR * size.iter().product::<f64>();
     let place =
         |[x, y, z, weight]: [f64; 4]| Place { at: [x, y, z].map(|sum| (sum / weight) as f32), weight: weight as f32 };
-    sums.into_values().filter(|sum| sum[3] > least).map(place).collect()
+    let all = || sums.iter().filter(|sum| sum[3] > least);
+    let mut places = reserved(all().count())?;
+    places.extend(all().copied().map(place));
+    Ok(places)
 }
+
+/// Of a box: places of cells times their weights, and these.
+type Sum = [f64; 4];
+
+/// Bytes that [`places`] takes at most of a cell.
+pub(super) const A_CELL: usize = size_of::<Sum>() + size_of::<Place>();
 
 /// Detectors on a cylinder about the crystals: rings of as many.
 #[derive(Clone, Debug)]

@@ -3,7 +3,7 @@
 use super::Scatter;
 use super::coarse::Coarse;
 use super::grid::Grid;
-use crate::cpu::buffer::filled;
+use crate::cpu::buffer::{copied, filled};
 use crate::error::Result;
 use rayon::prelude::*;
 
@@ -21,10 +21,10 @@ pub(in crate::pet) struct Tails {
 }
 
 impl Tails {
-    pub(in crate::pet) fn new(of: &Scatter, sigma: f64) -> Self {
+    pub(in crate::pet) fn new(of: &Scatter, sigma: f64) -> Result<Self> {
         let from = &of.attenuation;
         let [nx, ny, nz] = from.count;
-        let mut body = from.clone();
+        let mut body = Grid { values: copied(&from.values)?, ..*from };
         let is_body = |x: usize, y: usize, z: usize| from.values[(z * ny + y) * nx + x] > BODY;
         let near = |k: usize, n: usize| k.saturating_sub(1)..(k + 2).min(n);
         for (k, v) in body.values.iter_mut().enumerate() {
@@ -32,7 +32,7 @@ impl Tails {
             let found = near(z, nz).any(|z| near(y, ny).any(|y| near(x, nx).any(|x| is_body(x, y, z))));
             *v = f32::from(u8::from(found));
         }
-        Self { body, reach: SIGMAS * sigma }
+        Ok(Self { body, reach: SIGMAS * sigma })
     }
 
     /// 1 at points `[z][y][x]` from which a view's lines meet no body so near, 0 at others.

@@ -6,7 +6,7 @@ use crate::cpu::level::Level;
 use crate::pet::compton::{differential, energy, total};
 use crate::pet::deposit::deposit;
 use crate::pet::events::interleaved;
-use crate::pet::factors::{Acquisition, Factors};
+use crate::pet::factors::{Acquisition, Factors, Sampling};
 use crate::pet::phantom::Object;
 use crate::pet::response::Radial;
 use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source};
@@ -99,8 +99,9 @@ fn histo_images_have_what_photons_that_are_scattered_have() {
     let (lattice, phantom, crystals) = (lattice(), phantom(), crystals());
     let context = context();
     let of = scatter(&views, 12.0);
+    let sampling = Sampling::new(&views, &lattice, 16).expect("directions");
     let factors =
-        Factors::new((&views, &lattice), (&crystals, None), None, &Acquisition::default(), 16).expect("factors");
+        Factors::new((sampling, &lattice), (&crystals, None), None, &Acquisition::default()).expect("factors");
     let mut expected = vec![0f32; 18 * lattice.voxels()];
     let [nz, ny, nx] = lattice.shape();
     let shape = [18, nz, ny, nx];
@@ -127,7 +128,7 @@ fn histo_images_have_what_photons_that_are_scattered_have() {
     deposit(&context, &views, &lattice, &interleaved::read(&events), to).expect("deposited");
     // Decays of a voxel of 1 in the phantom's unit of activity.
     let scale = decays / (phantom.total_activity() / lattice.voxel_volume());
-    let tails = Tails::new(&of, HALF_LIGHT * TIME / FWHM_PER_SIGMA);
+    let tails = Tails::new(&of, HALF_LIGHT * TIME / FWHM_PER_SIGMA).expect("tails");
     let coarse = Coarse::of_voxels(&lattice);
     let mut all: Vec<(&str, [f64; 2])> = Vec::new();
     for name in

@@ -149,7 +149,7 @@ impl Expectation<'_> {
         let row = (size_of::<f64>() * nx * (nz + 5 + 2 * self.scan.attenuation.attenuating().count())) as u64;
         let (needed, cap) = (row * context.threads() as u64, context.memory_cap(0));
         if needed > cap {
-            fail!(MemoryCap, "expected counts need {needed} bytes; the context's memory cap is {cap}");
+            fail!(MemoryCap, "memory_cap is {cap} bytes; expected counts need {needed}");
         }
         let cells = views.cells();
         context.run(|job| {

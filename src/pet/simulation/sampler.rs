@@ -56,7 +56,7 @@ impl<'a> Sampler<'a> {
                 }
                 let (needed, cap) = ((image.len() * Choice::BYTES) as u64, context.memory_cap(0));
                 if needed > cap {
-                    fail!(MemoryCap, "a source of voxels needs {needed} bytes; the context's memory cap is {cap}");
+                    fail!(MemoryCap, "memory_cap is {cap} bytes; a source of voxels needs {needed}");
                 }
                 Ok(Sampler::Image { lattice, choice: Choice::new(image.iter().map(|v| f64::from(*v)))? })
             }

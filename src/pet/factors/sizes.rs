@@ -1,0 +1,100 @@
+//! How much memory factors take, before they are made.
+
+use super::attenuation::{AttenuationMap, Map};
+use super::cones::FINE;
+use super::sampling::Sampling;
+use super::tables::Between;
+use crate::error::Result;
+use crate::pet::lattice::Lattice;
+use crate::pet::scanner::{Crystals, Plane, Surface};
+
+/// What their memory depends on.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::pet) struct Sizes {
+    crystals: u64,
+    /// Of the surface's map.
+    cells: u64,
+    /// Bytes while the surface and the views are made.
+    made: u64,
+    /// Values of the caller's attenuation map; values of the map that is made of it, and bytes while that is made.
+    copied: u64,
+    map: [u64; 2],
+    /// Bytes on the processor: of a volume, and of the lines of a cone.
+    work: u64,
+    /// Largest of any view: numbers of cones' cells, of directions' lines, of directions and cones, and of lines across the axis.
+    pub(in crate::pet) cone_cells: usize,
+    pub(in crate::pet) lines: usize,
+    pub(in crate::pet) directions: usize,
+    pub(in crate::pet) across: usize,
+}
+
+impl Sizes {
+    pub(in crate::pet) fn new(
+        (sampling, lattice): (&Sampling, &Lattice),
+        crystals: &Crystals,
+        map: Option<&AttenuationMap>,
+    ) -> Result<Self> {
+        let surface = Surface::size(crystals)?;
+        let mut sizes = Self {
+            crystals: crystals.count() as u64,
+            cells: surface.cells as u64,
+            made: surface.making + sampling.bytes(),
+            copied: map.map_or(0, |map| map.shape.iter().map(|n| *n as u64).product()),
+            map: map.map_or([0; 2], |map| Map::size(map, lattice)),
+            work: 0,
+            cone_cells: 0,
+            lines: 0,
+            directions: 0,
+            across: 0,
+        };
+        for (count, lines) in &sampling.counts {
+            let (cells, rows) = (lines.len(), FINE * lines.count[0]);
+            let a_direction = FINE * FINE * cells * size_of::<f32>() + rows * size_of::<Between>();
+            sizes.work = sizes.work.max((count.most * a_direction + cells * size_of::<f32>()) as u64);
+            sizes.cone_cells = sizes.cone_cells.max(count.cones * cells);
+            sizes.lines = sizes.lines.max(count.directions * FINE * FINE * cells);
+            sizes.directions = sizes.directions.max(count.directions + count.cones);
+            sizes.across = sizes.across.max(count.directions * rows);
+        }
+        sizes.work += (lattice.voxels() * size_of::<f32>()) as u64;
+        Ok(sizes)
+    }
+
+    /// Bytes of host memory that factors take with all that they are made of: the caller's efficiencies and map are copied. `by_gpu`: bytes of a direction, if
+    /// a GPU computes them.
+    pub(in crate::pet) fn host(&self, by_gpu: Option<usize>) -> u64 {
+        let [_, map] = self.map;
+        let copy = self.copy();
+        // The copy is looked at, then the map is made of it, then there is work with that.
+        let at_a_time = copy.saturating_add(copy.max(map)).max(map.saturating_add(self.work(by_gpu)));
+        self.kept().saturating_add(at_a_time)
+    }
+
+    /// Of these, those of the caller's map.
+    pub(in crate::pet) fn copy(&self) -> u64 {
+        self.copied.saturating_mul(size_of::<f32>() as u64)
+    }
+
+    /// Of these, those of all but the map and the work.
+    pub(in crate::pet) fn kept(&self) -> u64 {
+        // Efficiencies, and the caller's.
+        2 * self.crystals * size_of::<f32>() as u64 + self.made
+    }
+
+    /// Of these, those of the work.
+    pub(in crate::pet) fn work(&self, by_gpu: Option<usize>) -> u64 {
+        // A view's directions on their way.
+        by_gpu.map_or(self.work, |direction| (self.directions * direction) as u64)
+    }
+
+    /// Bytes of a GPU's memory, with volumes of so many, of directions and between.
+    pub(in crate::pet) fn gpu(&self, volume: usize, direction: usize) -> u64 {
+        let [map, _] = self.map;
+        let map = if map > 0 { map.saturating_add(self.cone_cells as u64) } else { 0 };
+        let floats = map.saturating_add(self.lines as u64 + self.crystals + self.cells);
+        let rest = self.across * size_of::<Between>() + self.directions * direction;
+        // A copy on its way to the caller besides.
+        let others = self.crystals * size_of::<Plane>() as u64 + (rest + 2 * volume) as u64;
+        floats.saturating_mul(size_of::<f32>() as u64).saturating_add(others)
+    }
+}
