@@ -48,15 +48,18 @@ impl Sizes {
             across: 0,
         };
         for (count, lines) in &sampling.counts {
+            // Bytes of one direction's lines fit 64 bits; those of all may not.
             let (cells, rows) = (lines.len(), FINE * lines.count[0]);
-            let a_direction = FINE * FINE * cells * size_of::<f32>() + rows * size_of::<Between>();
-            sizes.work = sizes.work.max((count.most * a_direction + cells * size_of::<f32>()) as u64);
-            sizes.cone_cells = sizes.cone_cells.max(count.cones * cells);
-            sizes.lines = sizes.lines.max(count.directions * FINE * FINE * cells);
+            let of_lines = count.most.saturating_mul(FINE * FINE * cells * size_of::<f32>());
+            let of_rows = count.most.saturating_mul(rows * size_of::<Between>());
+            let work = [cells * size_of::<f32>(), of_lines, of_rows].into_iter().fold(0, usize::saturating_add);
+            sizes.work = sizes.work.max(work as u64);
+            sizes.cone_cells = sizes.cone_cells.max(count.cones.saturating_mul(cells));
+            sizes.lines = sizes.lines.max(count.directions.saturating_mul(FINE * FINE * cells));
             sizes.directions = sizes.directions.max(count.directions + count.cones);
-            sizes.across = sizes.across.max(count.directions * rows);
+            sizes.across = sizes.across.max(count.directions.saturating_mul(rows));
         }
-        sizes.work += (lattice.voxels() * size_of::<f32>()) as u64;
+        sizes.work = sizes.work.saturating_add((lattice.voxels() * size_of::<f32>()) as u64);
         Ok(sizes)
     }
 
@@ -64,15 +67,10 @@ impl Sizes {
     /// a GPU computes them.
     pub(in crate::pet) fn host(&self, by_gpu: Option<usize>) -> u64 {
         let [_, map] = self.map;
-        let copy = self.copy();
+        let copy = self.copied.saturating_mul(size_of::<f32>() as u64);
         // The copy is looked at, then the map is made of it, then there is work with that.
         let at_a_time = copy.saturating_add(copy.max(map)).max(map.saturating_add(self.work(by_gpu)));
         self.kept().saturating_add(at_a_time)
-    }
-
-    /// Of these, those of the caller's map.
-    pub(in crate::pet) fn copy(&self) -> u64 {
-        self.copied.saturating_mul(size_of::<f32>() as u64)
     }
 
     /// Of these, those of all but the map and the work.
@@ -91,10 +89,10 @@ impl Sizes {
     pub(in crate::pet) fn gpu(&self, volume: usize, direction: usize) -> u64 {
         let [map, _] = self.map;
         let map = if map > 0 { map.saturating_add(self.cone_cells as u64) } else { 0 };
-        let floats = map.saturating_add(self.lines as u64 + self.crystals + self.cells);
-        let rest = self.across * size_of::<Between>() + self.directions * direction;
+        let floats = map.saturating_add(self.lines as u64).saturating_add(self.crystals + self.cells);
+        let rows = self.across.saturating_mul(size_of::<Between>()) as u64;
         // A copy on its way to the caller besides.
-        let others = self.crystals * size_of::<Plane>() as u64 + (rest + 2 * volume) as u64;
-        floats.saturating_mul(size_of::<f32>() as u64).saturating_add(others)
+        let others = self.crystals * size_of::<Plane>() as u64 + (self.directions * direction + 2 * volume) as u64;
+        floats.saturating_mul(size_of::<f32>() as u64).saturating_add(rows).saturating_add(others)
     }
 }

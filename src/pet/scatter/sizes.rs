@@ -15,7 +15,7 @@ pub(in crate::pet) fn input(lattice: &Lattice, map: &AttenuationMap) -> u64 {
     let activity = Grid::bytes(lattice.along(), lattice.voxel(), CELL);
     let attenuation = Grid::bytes([nx, ny, nz], map.voxel, CELL);
     let copy = floats(1).saturating_mul(nz as u64 * ny as u64 * nx as u64);
-    let of_places = attenuation.grid / floats(1) * A_CELL as u64;
+    let of_places = (attenuation.grid / floats(1)).saturating_mul(A_CELL as u64);
     // The map is looked at, with as much memory again, before there are grids; places are found after them. Tails have a grid of their own.
     let at_a_time = copy.max(activity.making).max(attenuation.making).max(of_places);
     [copy, floats(lattice.voxels()), activity.grid, attenuation.grid, attenuation.grid]
@@ -31,8 +31,8 @@ pub(in crate::pet) fn work(of: &Scatter, factors: u64) -> u64 {
     let pairs = nodes * nodes * floats(times.about);
     let (points, views) = (floats(Coarse::new(&of.lattice).points()), lines.len() as u64);
     // Pairs of ways; points of them, a view's three times; factors times these and tails.
-    let at_a_time = (rays + pairs).max(pairs + (views + 2) * points).max(2 * views * points + factors);
-    at_a_time + of_lines(lines)
+    let at_a_time = (rays + pairs).max(pairs + (views + 2) * points).max(factors.saturating_add(2 * views * points));
+    at_a_time.saturating_add(of_lines(lines))
 }
 
 /// Bytes of lines.
