@@ -6,7 +6,6 @@ those that were simulated."""
 import argparse
 import datetime
 import pathlib
-import re
 
 import numpy as np
 
@@ -31,15 +30,7 @@ def folder(path):
     return 10 * positions, normals, float(scanner["EnergyResolution"].item()), float(scanner["TOFResolution"].item()), np.ascontiguousarray(attenuation.transpose(2, 1, 0))
 
 
-def bytes_of(call):
-    """What a call needs of a GPU that has next to none, by what it says."""
-    try:
-        call()
-    except isocenter.MemoryCapError as e:
-        return int(re.search(r"needs (\d+) bytes", str(e))[1])
-
-
-def clinical(place, path, asked, is_gpu):
+def clinical(place, path, asked):
     positions, normals, energy, time, attenuation = folder(path)
     attenuation = attenuation.astype(np.float32)
     reach = np.abs(positions[:, 2]).max() + 1.6
@@ -74,11 +65,7 @@ def clinical(place, path, asked, is_gpu):
         found = call()[1]
         seconds = in_turns([Runs("", call, asked.rounds)], place.settle)[0].seconds
         alone = in_turns([Runs("", lambda: pet.scatter(image, attenuation, None, None, None, out, spacing=spacing, **options), asked.rounds)], place.settle)[0].seconds
-        need = ""
-        if is_gpu:
-            capped = isocenter.PET(isocenter.Context(gpu_memory_cap=1 << 20), **shape)
-            capped.set_scanner(positions, normals, crystal_width=3.3, crystal_height=3.3)
-            need = f"{bytes_of(lambda: capped.scatter(image, attenuation, spacing=spacing, **options)) / 1e9:.2f}"
+        need = f"{max(pet.scatter_memory(attenuation, spacing=spacing, **options)) / 1e9:.2f}"
         rows.append([f"{spacing:g}", str(found.places), f"{alone:.3f}", f"{seconds:.3f}", need, f"{found.scatter:.3e}", f"{found.tails:.0f}", f"{found.scale:.4f}", f"{found.tails ** -0.5 * 100:.2f} %"])
     print(f"\n{len(positions):,} crystals, 120 views of 180 x 180 x 66, {asked.events:.0e} simulated events, {tally.scatter / share:.0%} of them scatter\n")
     print(table(["spacing, mm", "places", "s", "s with tails", "GB", "single scatter", "in tails, simulated", "simulated / estimated", "by chance"], rows))
@@ -145,7 +132,7 @@ def main():
     place = Processor() if asked.cpu else Gpu()
     print(f"# PET randoms and scatter, {datetime.date.today().isoformat()}\n\n{place.name}")
     if asked.data:
-        clinical(place, asked.data, asked, not asked.cpu)
+        clinical(place, asked.data, asked)
     cylinder(place, asked)
 
 
