@@ -26,7 +26,9 @@ function test_random()
                 own = strncmp(failure.identifier, 'isocenter:', 10) && isempty(strfind(failure.identifier, 'internal'));
                 % Octave's word where a command gives fewer results than were asked for.
                 few = ~isempty(strfind(failure.message, 'undefined in return list')) || ~isempty(strfind(failure.message, 'some elements undefined'));
-                check_true(sprintf('%s.%s: %s %s', commands{k, :}, failure.identifier, failure.message), own || few);
+                % Of a callback from the pool.
+                theirs = strcmp(failure.identifier, 'Octave:invalid-fun-call') && ~isempty(strfind(failure.message, 'Invalid call to sin'));
+                check_true(sprintf('%s.%s: %s %s', commands{k, :}, failure.identifier, failure.message), own || few || theirs);
             end
         end
     end
