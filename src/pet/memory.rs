@@ -3,7 +3,7 @@
 use super::background::ScatterOptions;
 use super::corrections::FactorOptions;
 use super::factors::{self, AttenuationMap, Sampling, Sizes};
-use super::gpu;
+use super::gpu::{self, deposit::Depositor};
 use super::plan::{AnyEngine, Pet};
 use super::scatter::{self, Scatter};
 use crate::array::Array;
@@ -118,11 +118,12 @@ impl Pet {
         Ok(())
     }
 
-    /// Bytes of the GPU's memory that the engine has.
+    /// Bytes of the GPU's memory that the plan keeps: the engine's, and tables of events.
     pub(super) fn held(&self) -> u64 {
+        let tables = self.depositor.as_ref().map_or(0, Depositor::bytes);
         match &self.engine {
-            Some(AnyEngine::Gpu(engine)) => engine.held(),
-            _ => 0,
+            Some(AnyEngine::Gpu(engine)) => engine.held() + tables,
+            _ => tables,
         }
     }
 }

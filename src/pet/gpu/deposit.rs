@@ -174,7 +174,7 @@ impl Depositor {
     }
 
     /// Bytes of its tables.
-    fn bytes(&self) -> u64 {
+    pub(in crate::pet) fn bytes(&self) -> u64 {
         let search = self.search.as_ref().map_or(0, |s| s.starts.bytes() + s.candidates.bytes() + s.directions.bytes());
         let table = self.table.as_ref().map_or(0, |t| t.faces.bytes() + t.bins.bytes());
         (search + table) as u64

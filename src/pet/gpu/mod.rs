@@ -17,6 +17,7 @@ mod projection;
 pub(super) mod scatter;
 mod separable;
 mod steps;
+mod tails;
 mod volume;
 
 #[cfg(test)]

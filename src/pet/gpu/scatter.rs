@@ -2,6 +2,7 @@
 
 use super::array::{Check, Copies, Place};
 use super::factors::Common;
+use super::tails;
 use crate::array::{Array, ArrayMut};
 use crate::context::{Context, Job, NanPolicy, Stage};
 use crate::cpu::buffer::reserved;
@@ -10,7 +11,7 @@ use crate::gpu::{Device, Launch, Lent, Queue, mirrored, then_wait};
 use crate::pet::engine::Sign;
 use crate::pet::factors::Factors;
 use crate::pet::memory::Memory;
-use crate::pet::scatter::{self, Additive, Coarse, Found, Grid, Place as Scatterer, Ray, Scatter};
+use crate::pet::scatter::{self, Additive, Coarse, Found, Grid, Place as Scatterer, Ray, Scatter, Tails};
 use std::sync::Arc;
 
 const IMAGE: &str = "pet/scatter";
@@ -122,14 +123,13 @@ pub(in crate::pet) fn memory(of: &Scatter) -> Result<Memory> {
     let pairs = nodes * nodes / 2 * size_of::<Pair>() as u64;
     let a_node = size_of::<[f32; 4]>() as u64;
     let times = nodes * nodes * floats(times.about) as u64;
-    let grids = floats(activity.values.len() + attenuation.values.len());
+    let grids = floats(activity.values.len() + 2 * attenuation.values.len());
     let most = lines.iter().map(|lines| lines.len() * size_of::<Line>()).max().unwrap_or(0);
     let lists = places * size_of::<Scatterer>() as u64 + nodes * a_node;
-    // Points and tails of all views, and those of one; measured counts and randoms with copies on their way.
+    // The body of tails is as large as the attenuation. Points and tails of all views, and those of one; measured counts and randoms with copies on their way.
     let points = (2 * lines.len() as u64 + 1) * floats(coarse.points()) as u64;
     let rest = (grids + size_of_val(&table.values[..]) + most + 4 * place.bytes()) as u64;
-    let tails = 2 * lines.len() as u64 * floats(coarse.points()) as u64;
-    let host = tails + pairs + nodes * a_node + scatter::of_lines(lines) + most as u64;
+    let host = pairs + nodes * a_node + scatter::of_lines(lines) + most as u64;
     Ok(Memory { host, gpu: rays + pairs + times + lists + points + rest })
 }
 
@@ -143,21 +143,19 @@ pub(in crate::pet) fn write(
 ) -> Result<Found> {
     let place = Place::new(of.scatter.lattice.shape())?;
     let coarse = Coarse::new(&of.scatter.lattice);
-    let tails: Option<Vec<f32>> = match &of.measured {
-        Some((_, tails)) => Some(context.install(|| {
-            let views = (0..of.scatter.lines.len()).map(|v| tails.view(of.scatter, &coarse, v));
-            Ok(views.collect::<Result<Vec<_>>>()?.concat())
-        })?),
-        None => None,
-    };
     let queue = Queue::new(device)?;
     context.run_waiting(|job| {
         let _current = device.enter()?;
         let work = |queue: &mut &Queue| {
             job.enter(Stage::Scatter);
+            let lines = &of.scatter.lines;
             // SAFETY: the GPU is current.
             let points = unsafe { points(queue, of.scatter, &coarse, job)? };
-            let tails = tails.as_deref().map(|values| queue.upload(values)).transpose()?;
+            let found = |(_, of): &(_, Tails)| {
+                // SAFETY: as above.
+                unsafe { tails::find(queue, of, lines, &coarse, job) }
+            };
+            let tails = of.measured.as_ref().map(found).transpose()?;
             job.enter(Stage::Factors);
             let histos = Histos {
                 of,

@@ -7,7 +7,6 @@ use crate::gpu::DeviceMemory;
 use crate::pet::cases::noise;
 use crate::pet::factors::cases::histos;
 use crate::pet::factors::{Acquisition, Sampling};
-use crate::pet::scatter::Tails;
 use crate::pet::scatter::cases::{crystals, lattice, scatter};
 use crate::pet::views::Views;
 
@@ -66,6 +65,35 @@ fn scatter_is_the_processor_s() {
         let _current = device.enter().expect("current");
         queue.fetch(memory.address(), &mut found).expect("values");
         check(&found, &by_gpu);
+    }
+}
+
+/// The same arithmetic: not one point differs.
+#[test]
+fn tails_are_the_processor_s() {
+    let Some(device) = crate::gpu::fft::tests::gpu() else { return };
+    let context = context(Compute::Gpus(vec![0]));
+    let views = Views::grid(7, 3, 0.25).expect("views");
+    let of = scatter(&views, 24.0);
+    let coarse = Coarse::of_voxels(&of.lattice);
+    let queue = Queue::new(&device).expect("a queue");
+    let count = coarse.points();
+    for sigma in [4.0, 15.0, 60.0] {
+        let tails = Tails::new(&of, sigma).expect("tails");
+        let expected: Vec<f32> =
+            (0..21).flat_map(|view| tails.view(&of, &coarse, view).expect("tails of a view")).collect();
+        let mut found = vec![f32::NAN; 21 * count];
+        let by_gpu = context.run(|job| {
+            let _current = device.enter()?;
+            // SAFETY: the GPU is current.
+            let tails = unsafe { tails::find(&queue, &tails, &of.lines, &coarse, job)? };
+            queue.fetch(tails.address(), &mut found)
+        });
+        by_gpu.expect("tails");
+        let inside = expected.iter().filter(|v| **v == 0.0).count();
+        assert!(inside > count && inside < 20 * count, "{inside} of {} points meet the body", 21 * count);
+        let differing = found.iter().zip(&expected).filter(|(a, b)| a != b).count();
+        assert_eq!(differing, 0, "of {}, sigma {sigma}", found.len());
     }
 }
 

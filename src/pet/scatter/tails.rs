@@ -11,11 +11,13 @@ use rayon::prelude::*;
 const BODY: f32 = 0.001;
 /// Trues are so many standard deviations of the time from a body at most.
 const SIGMAS: f64 = 3.5;
+/// Samples of a line to either side at most. More would be those of a map that is thinner than a millimetre.
+const MOST: f64 = 10_000.0;
 
 #[derive(Debug)]
 pub(in crate::pet) struct Tails {
     /// 1 where there is a body or the cell next to one.
-    body: Grid,
+    pub(in crate::pet) body: Grid,
     /// mm along a line.
     reach: f64,
 }
@@ -35,11 +37,17 @@ impl Tails {
         Ok(Self { body, reach: SIGMAS * sigma })
     }
 
+    /// mm from one sample of a line to the next, and how many there are to either side.
+    pub(in crate::pet) fn steps(&self) -> (f64, i64) {
+        let least = 0.75 * self.body.cell.iter().fold(f64::INFINITY, |a, b| a.min(*b));
+        let step = least.max(self.reach / MOST);
+        (step, (self.reach / step).ceil() as i64)
+    }
+
     /// 1 at points `[z][y][x]` from which a view's lines meet no body so near, 0 at others.
     pub(in crate::pet) fn view(&self, of: &Scatter, coarse: &Coarse, view: usize) -> Result<Vec<f32>> {
         let [nx, ny, _] = coarse.count;
-        let step = 0.75 * self.body.cell.iter().fold(f64::INFINITY, |a, b| a.min(*b));
-        let steps = (self.reach / step).ceil() as i64;
+        let (step, steps) = self.steps();
         let mut tail = filled(coarse.points(), 1f32)?;
         tail.par_iter_mut().enumerate().for_each(|(k, tail)| {
             let at = [k % nx, k / nx % ny, k / (nx * ny)];
@@ -56,5 +64,21 @@ impl Tails {
             *tail = if meets { 0.0 } else { 1.0 };
         });
         Ok(tail)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A map of some nanometres, as of a wrong unit, does not keep a call busy for days.
+    #[test]
+    fn thin_maps_have_few_samples() {
+        let of = |cell| {
+            let body = Grid { values: Vec::new(), count: [0; 3], cell: [8.0, 8.0, cell], lowest: [0.0; 3] };
+            Tails { body, reach: 300.0 }.steps()
+        };
+        assert_eq!(of(4.0), (3.0, 100));
+        assert_eq!(of(1e-9), (0.03, 10_000));
     }
 }
