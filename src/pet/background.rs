@@ -2,7 +2,7 @@
 
 use super::corrections::FactorOptions;
 use super::dropped::Dropped;
-use super::factors::{self, Accidentals, AttenuationMap, Factors, Sampling};
+use super::factors::{Accidentals, AttenuationMap, Factors, Sampling};
 use super::gpu;
 use super::plan::Pet;
 use super::response::{FWHM_PER_SIGMA, HALF_LIGHT};
@@ -146,7 +146,7 @@ impl Pet {
         let efficiencies = of.efficiencies.as_ref().map(|from| self.read_efficiencies(from)).transpose()?;
         let values = self.read_map(&of.attenuation)?;
         let map = self.map_of(&options.factors, &values, shape)?;
-        if let Some(doubt) = factors::doubt(&map, &lattice)? {
+        if let Some(doubt) = self.doubt_of(&map)? {
             self.context.log(LogLevel::Warning, || doubt);
         }
         let image = self.context.install(|| host::read(&of.image, "image", NanPolicy::Error, &mut 0))?;
@@ -168,7 +168,8 @@ impl Pet {
         let made = || Factors::new((sampling, &lattice), (crystals, given), None, acquisition);
         let factors = self.context.install(made)?;
         let sigma = HALF_LIGHT * time / FWHM_PER_SIGMA;
-        let tails = of.measured.map(|measured| Ok((measured, Tails::new(&scatter, sigma)?))).transpose()?;
+        let tails = |measured| Ok((measured, self.context.install(|| Tails::new(&scatter, sigma))?));
+        let tails = of.measured.map(tails).transpose()?;
         let additive = Additive { measured: tails, randoms: of.randoms, scatter: &scatter, factors: &factors };
         let found = match self.gpus().first() {
             Some(device) => gpu::scatter::write(&self.context, device, &additive, &mut to, self.stream())?,

@@ -1,6 +1,6 @@
 //! What a plan computes of its scanner for the model `A_v (H_v f) + additive_v`.
 
-use super::factors::{self, Acquisition, Factors, Hounsfield, Sampling};
+use super::factors::{self, Acquisition, AttenuationMap, Factors, Hounsfield, Sampling};
 use super::gpu;
 use super::plan::Pet;
 use crate::array::{Array, ArrayMut, host};
@@ -53,7 +53,7 @@ impl Pet {
             (Some(values), Some(from)) => Some(self.map_of(options, values, from.shape())?),
             _ => None,
         };
-        if let Some(doubt) = map.as_ref().map(|map| factors::doubt(map, &lattice)).transpose()?.flatten() {
+        if let Some(doubt) = map.as_ref().map(|map| self.doubt_of(map)).transpose()?.flatten() {
             self.context.log(LogLevel::Warning, || doubt);
         }
         let given = efficiencies.as_deref();
@@ -80,6 +80,12 @@ impl Pet {
     /// A copy of crystals' efficiencies.
     pub(super) fn read_efficiencies(&self, from: &Array<1>) -> Result<Buffer> {
         self.context.install(|| host::read(from, "efficiencies", NanPolicy::Error, &mut 0))
+    }
+
+    /// See [`factors::doubt`].
+    pub(super) fn doubt_of(&self, map: &AttenuationMap) -> Result<Option<String>> {
+        let lattice = self.lattice()?;
+        self.context.install(|| factors::doubt(map, lattice))
     }
 
     /// A copy of an attenuation map.

@@ -2,7 +2,7 @@
 
 use super::background::ScatterOptions;
 use super::corrections::FactorOptions;
-use super::factors::{self, AttenuationMap, Sampling, Sizes};
+use super::factors::{AttenuationMap, Sampling, Sizes};
 use super::gpu::{self, deposit::Depositor};
 use super::plan::{AnyEngine, Pet};
 use super::scatter::{self, Scatter};
@@ -38,7 +38,7 @@ impl Pet {
         self.check_memory("scatter needs at least", sizes.input)?;
         let values = self.read_map(attenuation)?;
         let map = self.map_of(&options.factors, &values, shape)?;
-        factors::doubt(&map, self.lattice()?)?;
+        self.doubt_of(&map)?;
         self.memory_of_scatter(&self.scatter_of(options, None, &map)?, &sizes)
     }
 

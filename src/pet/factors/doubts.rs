@@ -1,10 +1,10 @@
 //! Attenuation maps in other units, or elsewhere.
 
 use super::AttenuationMap;
-use crate::cpu::buffer::reserved;
 use crate::error::{Result, fail};
 use crate::pet::lattice::Lattice;
 use crate::pet::units::Short;
+use rayon::prelude::*;
 
 /// Of water, at 511 keV, 1/mm.
 const WATER: f64 = 0.0096;
@@ -14,17 +14,17 @@ const AIR: f32 = 1e-4;
 /// An error where no map can have such values, and what seems wrong with others, for the log.
 pub(in crate::pet) fn doubt(map: &AttenuationMap, lattice: &Lattice) -> Result<Option<String>> {
     let [_, ny, nx] = map.shape;
-    if let Some(k) = map.values.iter().position(|v| *v < 0.0) {
+    // All of a part, which is quicker than to stop within it.
+    let is_below = |part: &[f32]| part.iter().fold(false, |found, v| found | (*v < 0.0));
+    let first = map.values.par_chunks(PART).position_first(is_below).map_or(map.values.len(), |part| part * PART);
+    if let Some(k) = map.values[first..].iter().position(|v| *v < 0.0).map(|k| first + k) {
         let lowest = map.values.iter().copied().fold(0.0, f32::min);
         let hint =
             if lowest < -1.0 { ": these seem to be Hounsfield units, which isoc_pet_attenuation converts" } else { "" };
         let (at, v) = ([k / (ny * nx), k / nx % ny, k % nx], map.values[k]);
         fail!(OutOfRange, "attenuation{at:?} is {v} /mm; it must be at least 0{hint}");
     }
-    let all = || map.values.iter().copied().filter(|v| *v > AIR);
-    let mut dense: Vec<f32> = reserved(all().count())?;
-    dense.extend(all());
-    if dense.is_empty() {
+    let Some(median) = median(map.values) else {
         let largest = map.values.iter().copied().fold(0.0, f32::max);
         return Ok((largest > 0.0).then(|| {
             format!(
@@ -32,9 +32,8 @@ pub(in crate::pet) fn doubt(map: &AttenuationMap, lattice: &Lattice) -> Result<O
                 Short(largest.into())
             )
         }));
-    }
-    let middle = dense.len() / 2;
-    let median = f64::from(*dense.select_nth_unstable_by(middle, f32::total_cmp).1);
+    };
+    let median = f64::from(median);
     let unit = match median / WATER {
         ..3.0 => return Ok(beside(map, lattice)),
         3.0..30.0 => "in 1/cm",
@@ -48,6 +47,43 @@ pub(in crate::pet) fn doubt(map: &AttenuationMap, lattice: &Lattice) -> Result<O
         fail!(OutOfRange, "{text}");
     }
     Ok(Some(text))
+}
+
+/// Bits of a number that are told apart at a time, and how often each of their values is there.
+const DIGIT: u32 = 8;
+type Counts = [u64; 1 << DIGIT];
+/// Values that a thread takes at a time.
+const PART: usize = 1 << 16;
+
+/// The middle one of the values that are more than [`AIR`], of two the upper; None: there are none. Bits ascend as numbers above 0 do, so it is found digit by
+/// digit among those that begin as it does, without a copy of a map that may be most of the memory.
+fn median(values: &[f32]) -> Option<f32> {
+    let (mut known, mut rank) = (0u32, None);
+    for shift in [24, 16, 8, 0] {
+        let count = |mut counts: Counts, part: &[f32]| {
+            for bits in part.iter().filter(|v| **v > AIR).map(|v| v.to_bits()) {
+                // In 64 bits, since first nothing is known, and all 32 are shifted out.
+                if u64::from(bits) >> (shift + DIGIT) == u64::from(known) {
+                    counts[(bits >> shift) as usize % (1 << DIGIT)] += 1;
+                }
+            }
+            counts
+        };
+        let sum = |mut a: Counts, b: Counts| {
+            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
+            a
+        };
+        let zero = || [0; 1 << DIGIT];
+        let counts = values.par_chunks(PART).fold(zero, count).reduce(zero, sum);
+        let mut rest = rank.unwrap_or(counts.iter().sum::<u64>() / 2);
+        let digit = counts.iter().position(|n| {
+            let is_here = rest < *n;
+            rest -= if is_here { 0 } else { *n };
+            is_here
+        })?;
+        (known, rank) = (known << DIGIT | digit as u32, Some(rest));
+    }
+    Some(f32::from_bits(known))
 }
 
 /// A map that the lattice has no part of.
@@ -65,6 +101,7 @@ fn beside(map: &AttenuationMap, lattice: &Lattice) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pet::cases::noise;
 
     fn of(scale: f32, offset: f32) -> Result<Option<String>> {
         let values: Vec<f32> = (0..60).map(|k| if k < 30 { offset } else { scale * (1.0 + 0.01 * k as f32) }).collect();
@@ -74,6 +111,20 @@ mod tests {
     fn placed(values: &[f32], centre: [f64; 3]) -> Result<Option<String>> {
         let lattice = Lattice::new([6, 10, 8], [2.0; 3]).expect("lattice");
         doubt(&AttenuationMap { values, shape: [3, 4, 5], voxel: [1.0; 3], centre }, &lattice)
+    }
+
+    #[test]
+    fn the_median_is_the_sorted_values_middle() {
+        assert_eq!(median(&[]), None);
+        assert_eq!(median(&[0.0, AIR]), None);
+        for count in [1, 2, 3, 1000, 3 * PART + 5] {
+            // Of both signs, over some orders of magnitude, many of them equal.
+            let value = |(k, v): (usize, f32)| if k % 3 == 0 { 0.0096 } else { v * 10f32.powi(k as i32 % 9 - 4) };
+            let values: Vec<f32> = noise(count, 7).into_iter().enumerate().map(value).collect();
+            let mut dense: Vec<f32> = values.iter().copied().filter(|v| *v > AIR).collect();
+            dense.sort_by(f32::total_cmp);
+            assert_eq!(median(&values), Some(dense[dense.len() / 2]), "{count}");
+        }
     }
 
     #[test]

@@ -68,8 +68,8 @@ impl Sizes {
     pub(in crate::pet) fn host(&self, by_gpu: Option<usize>) -> u64 {
         let [_, map] = self.map;
         let copy = self.copied.saturating_mul(size_of::<f32>() as u64);
-        // The copy is looked at, then the map is made of it, then there is work with that.
-        let at_a_time = copy.saturating_add(copy.max(map)).max(map.saturating_add(self.work(by_gpu)));
+        // The map is made of the copy, then there is work with that.
+        let at_a_time = map.saturating_add(copy.max(self.work(by_gpu)));
         self.kept().saturating_add(at_a_time)
     }
 

@@ -2,6 +2,7 @@
 
 use crate::cpu::buffer::zeros;
 use crate::error::Result;
+use rayon::prelude::*;
 
 /// Cells `[z][y][x]`, one of zeros all about.
 #[derive(Clone, Debug)]
@@ -54,11 +55,10 @@ impl Grid {
     pub(super) fn bytes(count: [usize; 3], voxel: [f64; 3], size: f64) -> Bytes {
         let inner = cells(count, voxel, size).map(|n| n as u64);
         let a_float = size_of::<f32>() as u64;
-        let voxels = count.map(|n| n as u64);
-        let of_axes: u64 = (0..3).map(|d| 64 * inner[d] + 2 * a_float * (voxels[d] + 2 * inner[d])).sum();
+        let of_axes: u64 = (0..3).map(|d| 64 * inner[d] + 2 * a_float * (count[d] as u64 + 2 * inner[d])).sum();
         Bytes {
             grid: inner.iter().fold(a_float, |product, n| product.saturating_mul(n + 2)),
-            making: inner[0] * (voxels[1] + inner[1]) * a_float + of_axes,
+            making: 2 * inner[0] * inner[1] * a_float + of_axes,
         }
     }
 
@@ -78,28 +78,25 @@ impl Grid {
         let inner = count.map(|n| n - 2);
         let parts = [0, 1, 2].map(|d| overlaps(of.count[d], inner[d]));
         let [nx, ny, _] = of.count;
-        // Planes one by one: along x, then y, then z.
-        let mut rows = zeros::<f32>(inner[0] * ny)?;
-        let mut plane = zeros::<f32>(inner[0] * inner[1])?;
+        // Of each row of cells, a row of voxels along x, and their sum along y.
+        let mut rows = zeros::<f32>(2 * inner[0] * inner[1])?;
         for (z, (first, of_planes)) in parts[2].iter().enumerate() {
-            for (k, part) in of_planes.iter().enumerate() {
-                let from = &of.values[(first + k) * nx * ny..][..nx * ny];
-                for (row, to) in from.chunks_exact(nx).zip(rows.chunks_exact_mut(inner[0])) {
-                    for ((first, of_voxels), to) in parts[0].iter().zip(to) {
-                        *to = of_voxels.iter().zip(&row[*first..]).map(|(part, v)| part * v).sum();
+            let from = &of.values[first * nx * ny..];
+            let to = grid.values[(z + 1) * count[1] * count[0]..].par_chunks_mut(count[0]).skip(1);
+            let each = to.zip(&parts[1]).zip(rows.par_chunks_mut(2 * inner[0]));
+            each.for_each(|((to, (first, of_rows)), rows)| {
+                let (along_x, along_y) = rows.split_at_mut(inner[0]);
+                for (part_z, plane) in of_planes.iter().zip(from.chunks_exact(nx * ny)) {
+                    along_y.fill(0.0);
+                    for (part_y, row) in of_rows.iter().zip(plane[first * nx..].chunks_exact(nx)) {
+                        for ((first, of_voxels), v) in parts[0].iter().zip(&mut *along_x) {
+                            *v = of_voxels.iter().zip(&row[*first..]).map(|(part, v)| part * v).sum();
+                        }
+                        along_y.iter_mut().zip(&*along_x).for_each(|(sum, v)| *sum += part_y * v);
                     }
+                    to[1..].iter_mut().zip(&*along_y).for_each(|(to, v)| *to += part_z * v);
                 }
-                plane.fill(0.0);
-                for ((first, of_rows), to) in parts[1].iter().zip(plane.chunks_exact_mut(inner[0])) {
-                    for (part, row) in of_rows.iter().zip(rows[first * inner[0]..].chunks_exact(inner[0])) {
-                        to.iter_mut().zip(row).for_each(|(to, v)| *to += part * v);
-                    }
-                }
-                for (y, row) in plane.chunks_exact(inner[0]).enumerate() {
-                    let to = &mut grid.values[((z + 1) * count[1] + y + 1) * count[0] + 1..][..inner[0]];
-                    to.iter_mut().zip(row).for_each(|(to, v)| *to += part * v);
-                }
-            }
+            });
         }
         Ok(grid)
     }

@@ -16,8 +16,8 @@ pub(in crate::pet) fn input(lattice: &Lattice, map: &AttenuationMap) -> u64 {
     let attenuation = Grid::bytes([nx, ny, nz], map.voxel, CELL);
     let copy = floats(1).saturating_mul(nz as u64 * ny as u64 * nx as u64);
     let of_places = (attenuation.grid / floats(1)).saturating_mul(A_CELL as u64);
-    // The map is looked at, with as much memory again, before there are grids; places are found after them. Tails have a grid of their own.
-    let at_a_time = copy.max(activity.making).max(attenuation.making).max(of_places);
+    // Places are found after there are grids. Tails have a grid of their own.
+    let at_a_time = activity.making.max(attenuation.making).max(of_places);
     [copy, floats(lattice.voxels()), activity.grid, attenuation.grid, attenuation.grid]
         .into_iter()
         .fold(at_a_time, u64::saturating_add)

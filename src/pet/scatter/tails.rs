@@ -29,11 +29,11 @@ impl Tails {
         let mut body = Grid { values: copied(&from.values)?, ..*from };
         let is_body = |x: usize, y: usize, z: usize| from.values[(z * ny + y) * nx + x] > BODY;
         let near = |k: usize, n: usize| k.saturating_sub(1)..(k + 2).min(n);
-        for (k, v) in body.values.iter_mut().enumerate() {
+        body.values.par_iter_mut().enumerate().for_each(|(k, v)| {
             let (x, y, z) = (k % nx, k / nx % ny, k / (nx * ny));
             let found = near(z, nz).any(|z| near(y, ny).any(|y| near(x, nx).any(|x| is_body(x, y, z))));
             *v = f32::from(u8::from(found));
-        }
+        });
         Ok(Self { body, reach: SIGMAS * sigma })
     }
 
