@@ -10,6 +10,8 @@ use rayon::prelude::*;
 const WATER: f64 = 0.0096;
 /// Below this, 1/mm, there is air, or what is left of it between voxels.
 const AIR: f32 = 1e-4;
+/// Where half of what is dense has at most this, 1/mm, there is no doubt.
+const USUAL: f32 = 2.0 * WATER as f32;
 
 /// An error where no map can have such values, and what seems wrong with others, for the log.
 pub(in crate::pet) fn doubt(map: &AttenuationMap, lattice: &Lattice) -> Result<Option<String>> {
@@ -23,6 +25,13 @@ pub(in crate::pet) fn doubt(map: &AttenuationMap, lattice: &Lattice) -> Result<O
             if lowest < -1.0 { ": these seem to be Hounsfield units, which isoc_pet_attenuation converts" } else { "" };
         let (at, v) = ([k / (ny * nx), k / nx % ny, k % nx], map.values[k]);
         fail!(OutOfRange, "attenuation{at:?} is {v} /mm; it must be at least 0{hint}");
+    }
+    // Of most maps the median need not be found: more than half of what is dense is so light.
+    let count = |part: &[f32]| [AIR, USUAL].map(|least| part.iter().filter(|v| **v > least).count());
+    let counts = map.values.par_chunks(PART).map(count);
+    let [dense, heavy] = counts.reduce(|| [0; 2], |a, b| [a[0] + b[0], a[1] + b[1]]);
+    if dense - heavy > dense / 2 {
+        return Ok(beside(map, lattice));
     }
     let Some(median) = median(map.values) else {
         let largest = map.values.iter().copied().fold(0.0, f32::max);

@@ -11,7 +11,7 @@ const IMAGE: &str = "pet/tails";
 /// Mirrors `Direction`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Direction {
+struct Direction {
     sin: f64,
     cos: f64,
     tangent: f64,
