@@ -9,7 +9,7 @@ fn header_is_up_to_date() {
     let mut builder = cbindgen::Builder::new().with_config(config);
     let mut enums = Vec::new();
     for source in [
-        "src/error.rs",
+        "crates/base/src/error.rs",
         "src/ffi/tensor.rs",
         "src/ffi/context.rs",
         "src/ffi/host.rs",

@@ -1,9 +1,8 @@
 //! The nonuniform Fourier transforms against plain f64 sums.
 
 use isocenter::cpu::level::Level;
-use isocenter::cpu::simd::Real;
 use isocenter::error::{Error, Status};
-use isocenter::nufft::{Plan, Settings};
+use isocenter::nufft::{Plan, Scalar, Settings};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rayon::ThreadPoolBuilder;
@@ -17,7 +16,7 @@ fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
 }
 
 /// Uniform in the square of side 2, the same every time.
-fn random<T: Real>(len: usize, seed: u64) -> Vec<Complex<T>> {
+fn random<T: Scalar>(len: usize, seed: u64) -> Vec<Complex<T>> {
     let mut rng = SmallRng::seed_from_u64(seed);
     (0..len).map(|_| Complex::new(rng.random_range(-1.0..1.0), rng.random_range(-1.0..1.0)).map(T::of)).collect()
 }
@@ -33,7 +32,7 @@ impl<T> Map<T> for Complex<T> {
     }
 }
 
-fn exact<T: Real + Into<f64>>(values: &[Complex<T>]) -> Vec<C64> {
+fn exact<T: Scalar + Into<f64>>(values: &[Complex<T>]) -> Vec<C64> {
     values.iter().map(|v| v.map(Into::into)).collect()
 }
 
@@ -115,32 +114,32 @@ fn norm(v: &[C64]) -> f64 {
 }
 
 /// l2, relative to what is expected, or to the sum of terms of random phase where they happen to cancel.
-fn error<T: Real + Into<f64>>(seen: &[Complex<T>], expected: &[C64], terms: &[Complex<T>]) -> f64 {
+fn error<T: Scalar + Into<f64>>(seen: &[Complex<T>], expected: &[C64], terms: &[Complex<T>]) -> f64 {
     assert_eq!(seen.len(), expected.len());
     let off: Vec<C64> = exact(seen).iter().zip(expected).map(|(s, e)| s - e).collect();
     norm(&off) / norm(expected).max(norm(&exact(terms)) * (expected.len() as f64).sqrt())
 }
 
-fn plan<T: Real>(settings: Settings, points: &[[f64; 3]]) -> Result<Plan<T>, Error> {
+fn plan<T: Scalar>(settings: Settings, points: &[[f64; 3]]) -> Result<Plan<T>, Error> {
     let mut plan = Plan::new(settings)?;
     plan.set_points(points.len(), |m| points[m])?;
     Ok(plan)
 }
 
-fn adjoint<T: Real>(plan: &mut Plan<T>, values: &[Complex<T>], voxels: usize) -> Vec<Complex<T>> {
+fn adjoint<T: Scalar>(plan: &mut Plan<T>, values: &[Complex<T>], voxels: usize) -> Vec<Complex<T>> {
     let mut out = vec![Complex::new(T::of(f64::NAN), T::zero()); voxels];
     plan.adjoint(values, &mut out, &mut |_| Ok(())).expect("success");
     out
 }
 
-fn forward<T: Real>(plan: &mut Plan<T>, image: &[Complex<T>], samples: usize) -> Vec<Complex<T>> {
+fn forward<T: Scalar>(plan: &mut Plan<T>, image: &[Complex<T>], samples: usize) -> Vec<Complex<T>> {
     let mut out = vec![Complex::new(T::of(f64::NAN), T::zero()); samples];
     plan.forward(image, &mut out, &mut |_| Ok(())).expect("success");
     out
 }
 
 /// Both transforms of every trajectory and shape.
-fn sweep<T: Real + Into<f64>>(tolerances: &[f64], upsampling: Option<f64>, level: Level) {
+fn sweep<T: Scalar + Into<f64>>(tolerances: &[f64], upsampling: Option<f64>, level: Level) {
     for shape in SHAPES {
         let voxels: usize = shape.iter().product();
         for (name, points) in trajectories(dims(shape)) {
@@ -191,12 +190,12 @@ fn every_level_keeps_the_tolerance() {
     }
 }
 
-fn dot<T: Real + Into<f64>>(a: &[Complex<T>], b: &[Complex<T>]) -> C64 {
+fn dot<T: Scalar + Into<f64>>(a: &[Complex<T>], b: &[Complex<T>]) -> C64 {
     exact(a).iter().zip(exact(b)).map(|(a, b)| a * b.conj()).sum()
 }
 
 /// <A x, y> = <x, A^H y>, to what rounding leaves of the product of the norms.
-fn adjointness<T: Real + Into<f64>>(tolerance: f64, upsampling: f64, bound: f64) {
+fn adjointness<T: Scalar + Into<f64>>(tolerance: f64, upsampling: f64, bound: f64) {
     for shape in [[1, 24, 31], [12, 17, 10]] {
         for (name, points) in trajectories(dims(shape)) {
             let settings = Settings { upsampling: Some(upsampling), ..Settings::new(shape, tolerance, points.len()) };

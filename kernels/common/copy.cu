@@ -1,7 +1,7 @@
 // Copies between layouts, and data to time kernels with.
 #include <cuda_fp16.h>
 
-// Mirrors `Scatter` in src/gpu/memory.rs: contiguous elements (a, b, c), c fastest, to any strides (in elements).
+// Mirrors `Scatter` in crates/base/src/gpu/memory.rs: contiguous elements (a, b, c), c fastest, to any strides (in elements).
 struct Scatter {
     const float *from;
     float *to;
@@ -17,7 +17,7 @@ extern "C" __global__ void __launch_bounds__(256) copy_scatter(const __grid_cons
     }
 }
 
-// Mirrors `Noise` in src/ct/gpu/measure.rs: uniform numbers between -1 and 1, a hash of their place.
+// Mirrors `Noise` in crates/ct/src/gpu/measure.rs: uniform numbers between -1 and 1, a hash of their place.
 struct Noise {
     void *to;
     long long count;

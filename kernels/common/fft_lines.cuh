@@ -8,7 +8,7 @@
 #pragma once
 #include "dft.cuh"
 
-// Mirrors `DevicePass` in src/gpu/fft/line.rs.
+// Mirrors `DevicePass` in crates/base/src/gpu/fft/line.rs.
 struct FftPass {
     // Of a butterfly; its elements are `stride` apart; `count` butterflies make a line.
     int radix, stride, count;
@@ -19,7 +19,7 @@ struct FftPass {
 };
 static_assert(sizeof(FftPass) == 24);
 
-// Mirrors `DeviceLine` in src/gpu/fft/line.rs.
+// Mirrors `DeviceLine` in crates/base/src/gpu/fft/line.rs.
 struct FftLine {
     // exp(-2 pi i k / length), k < length
     const void *roots;
@@ -34,7 +34,7 @@ static_assert(sizeof(FftLine) == 168);
 __device__ inline int divide(int n, unsigned by) { return by ? __umulhi(n, by) : n; }
 
 // The part of a line that an array holds: `count` positions from `start` on, cyclically.
-// Mirrors `DeviceWindow` in src/gpu/fft/line.rs.
+// Mirrors `DeviceWindow` in crates/base/src/gpu/fft/line.rs.
 struct FftWindow {
     // Elements from one to the next, in the array.
     int stride;

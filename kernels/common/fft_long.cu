@@ -2,7 +2,7 @@
 #include "fft_long.cuh"
 #include "fft_task.cuh"
 
-// Mirrors `LongArguments` in src/gpu/fft/pass.rs.
+// Mirrors `LongArguments` in crates/base/src/gpu/fft/pass.rs.
 struct FftLongTask {
     // Of the array that the first step reads and the one that the second writes; lines, chunks and widths are the step's.
     FftTask task;

@@ -10,7 +10,7 @@
 #pragma once
 #include "fft_lines.cuh"
 
-// Mirrors `DeviceStep` in src/gpu/fft/long.rs.
+// Mirrors `DeviceStep` in crates/base/src/gpu/fft/long.rs.
 struct FftStep {
     // exp(-2 pi i k / length), k < length
     const void *roots;

@@ -3,7 +3,7 @@
 #pragma once
 #include "fft_lines.cuh"
 
-// Mirrors `Arguments` in src/gpu/fft/pass.rs.
+// Mirrors `Arguments` in crates/base/src/gpu/fft/pass.rs.
 struct FftTask {
     FftLine line;
     FftWindow from, to;

@@ -2,7 +2,7 @@
 // is `radix_count`, sums of its counts (scan.cu), and `radix_scatter`.
 #include <cuda_runtime.h>
 
-// Mirrors `Arguments` in src/gpu/radix_sort.rs.
+// Mirrors `Arguments` in crates/base/src/gpu/radix_sort.rs.
 struct Radix {
     const unsigned *keys, *values;
     unsigned *keys_out, *values_out;
@@ -12,7 +12,7 @@ struct Radix {
 };
 static_assert(sizeof(Radix) == 48);
 
-// Keys of a block, a warp's one after the other; as in src/gpu/radix_sort.rs.
+// Keys of a block, a warp's one after the other; as in crates/base/src/gpu/radix_sort.rs.
 constexpr int THREADS = 256, ITEMS = 16, WARPS = THREADS / 32, KEYS = THREADS * ITEMS, DIGITS = 256;
 
 extern "C" __global__ void __launch_bounds__(THREADS) radix_count(const __grid_constant__ Radix p) {

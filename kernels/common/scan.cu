@@ -1,14 +1,14 @@
 // Sums of all elements before each, in place.
 #include <cuda_runtime.h>
 
-// Mirrors `Arguments` in src/gpu/scan.rs: in place, each element becomes the sum of those before it.
+// Mirrors `Arguments` in crates/base/src/gpu/scan.rs: in place, each element becomes the sum of those before it.
 struct Scan {
     unsigned *data, *sums;
     long long count;
 };
 static_assert(sizeof(Scan) == 24);
 
-// Elements of a block, as in src/gpu/scan.rs.
+// Elements of a block, as in crates/base/src/gpu/scan.rs.
 constexpr int THREADS = 256, ITEMS = 16, WARPS = THREADS / 32, ELEMENTS = THREADS * ITEMS;
 
 // The sum of a block's values up to this thread's.

@@ -2,7 +2,7 @@
 #pragma once
 #include "block_sum.cuh"
 
-// Mirrors `SumsArguments` in src/gpu/sums.rs.
+// Mirrors `SumsArguments` in crates/base/src/gpu/sums.rs.
 struct Sums {
     // A block's share each.
     double *parts;

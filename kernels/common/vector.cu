@@ -2,7 +2,7 @@
 #include "complex.cuh"
 #include "sums.cuh"
 
-// Mirrors `Combine` in src/gpu/vector.rs: y = a x + b y.
+// Mirrors `Combine` in crates/base/src/gpu/vector.rs: y = a x + b y.
 struct Combine {
     const void *x;
     void *y;
@@ -78,7 +78,7 @@ template <class T> __device__ inline void descend(const Descent &p) {
     });
 }
 
-// Mirrors `Surveyed`: see `Survey` in src/solve/vectors.rs.
+// Mirrors `Surveyed`: see `Survey` in crates/solve/src/vectors.rs.
 struct Surveyed {
     const void *x, *nx, *before, *nbefore, *right, *next, *nnext;
     double momentum;

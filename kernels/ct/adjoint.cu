@@ -5,7 +5,7 @@
 #include "backproject.cuh"
 #include "joseph.cuh"
 
-// Mirrors `AdjointArguments` in src/ct/gpu/adjoint.rs.
+// Mirrors `AdjointArguments` in crates/ct/src/gpu/adjoint.rs.
 struct Adjoint {
     Backproject b;
     // Of each view: b / (m a), the tent's slope, and a / m, its height.

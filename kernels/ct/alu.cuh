@@ -4,7 +4,7 @@
 #include <cuda_fp16.h>
 #include "backproject.cuh"
 
-// Mirrors `AluArguments` in src/ct/gpu/alu.rs.
+// Mirrors `AluArguments` in crates/ct/src/gpu/alu.rs.
 //
 // A view's reach is (columns - 1) |dx| + (rows - 1) |dy|, for a tile of columns x rows pixels. The launcher gives
 // - slots: the largest reach of all views, rounded up, + 4;

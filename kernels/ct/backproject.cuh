@@ -7,7 +7,7 @@ struct ViewLine {
 };
 static_assert(sizeof(ViewLine) == 24);
 
-// Mirrors `Arguments` in src/ct/gpu/projector.rs.
+// Mirrors `Arguments` in crates/ct/src/gpu/case.rs.
 struct Backproject {
     // Rows [group][view][pitch][lanes] of f32 or f16; slice = group * lanes + lane. Bins from `bins` to `pitch` are zero.
     const void *data;

@@ -4,7 +4,7 @@
 #include "../common/fft_lines.cuh"
 #include <cfloat>
 
-// Mirrors `SpectraArguments` in src/ct/gpu/band_limited_ends.rs.
+// Mirrors `SpectraArguments` in crates/ct/src/gpu/band_limited_ends.rs.
 struct Spectra {
     FftLine line;
     // [view][frequency][image], frequencies from -length / 2 to length / 2 of a row's.

@@ -6,7 +6,7 @@
 namespace {
 
 // Scratch memory of a step: element k of the step's line `other` of an image is at image + other * strides[0] + k * strides[1], and
-// strides[2] further from one view or row to the next. Mirrors `DeviceScratch` in src/ct/gpu/band_limited_ends.rs.
+// strides[2] further from one view or row to the next. Mirrors `DeviceScratch` in crates/ct/src/gpu/band_limited_ends.rs.
 struct Scratch {
     FftStep step;
     Complex<float> *first;

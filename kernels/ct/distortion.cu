@@ -1,12 +1,12 @@
 // Frames without the detector's distortion: each pixel is read linearly between four of the measured frame, where `places` of
-// src/ct/rows/distortion.rs says.
+// crates/ct/src/rows/distortion/mod.rs says.
 #include <cuda_runtime.h>
 
 namespace {
 
 constexpr int TILE = 256;
 
-// Mirrors `Distorted` in src/ct/gpu/distortion.rs.
+// Mirrors `Distorted` in crates/ct/src/gpu/distortion.rs.
 struct Distorted {
     // Transmissions or line integrals, [row][view][bin].
     const float *frames;

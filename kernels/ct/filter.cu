@@ -4,7 +4,7 @@
 
 using fft::Number;
 
-// Mirrors `Arguments` in src/ct/gpu/filter.rs.
+// Mirrors `Arguments` in crates/ct/src/gpu/filter.rs.
 struct Filter {
     RawRows raw;
     PackedRows packed;

@@ -1,7 +1,7 @@
 // Accelerated projected gradient's steps on images slice after slice.
 #include "iterative.cuh"
 
-// Mirrors `HastenStep` in src/ct/gpu/iterative/fista.rs: see `space::Hasten`.
+// Mirrors `HastenStep` in crates/ct/src/gpu/iterative/fista.rs: see `space::Hasten`.
 struct Hasten {
     float *x, *ahead;
     // A^T (b - A x); or A^T A x, where `back` has A^T b and is not NULL.

@@ -8,7 +8,7 @@
 #include <cfloat>
 
 // Where the ray of a bin crosses a line: origin + bin * along + line * across, in samples of the line.
-// Mirrors `DeviceRay` in src/ct/gpu/forward.rs.
+// Mirrors `DeviceRay` in crates/ct/src/gpu/forward.rs.
 struct Ray {
     double origin, along, across;
     // Length of the ray between two lines.
@@ -17,7 +17,7 @@ struct Ray {
 };
 static_assert(sizeof(Ray) == 32);
 
-// Mirrors `Arguments` in src/ct/gpu/forward.rs.
+// Mirrors `Arguments` in crates/ct/src/gpu/forward.rs.
 struct Forward {
     // [group][line][sample][lanes] of f32; slice = group * lanes + lane.
     const float *volume;
@@ -31,7 +31,7 @@ struct Forward {
 };
 static_assert(sizeof(Forward) == 64);
 
-// Mirrors `PackArguments` in src/ct/gpu/forward.rs.
+// Mirrors `PackArguments` in crates/ct/src/gpu/forward.rs.
 struct PackVolume {
     // Pixel (slice, row, column) is at slice * slice_stride + row * row_stride + column * column_stride; NaN and Inf count as 0.
     const float *volume;

@@ -1,25 +1,25 @@
-// Line integrals of raw frames: what src/ct/rows/outliers says of a value's neighbours, the flat field of each view, the logarithm, and
+// Line integrals of raw frames: what crates/ct/src/rows/outliers says of a value's neighbours, the flat field of each view, the logarithm, and
 // bad pixels.
 #include "rows.cuh"
 
 namespace {
 
 constexpr int TILE = 256;
-// As in src/ct/rows/outliers/mod.rs.
+// As in crates/ct/src/rows/outliers/mod.rs.
 constexpr float NORMAL = 1.4826f, FLOOR = 0.005f;
-// As in src/ct/rows/flat_field/mod.rs.
+// As in crates/ct/src/rows/flat_field/mod.rs.
 constexpr float LOWEST_BEAM = 0.05f;
 enum Unit { NOISE = 0, MEDIAN = 1, COUNT = 2 };
 enum Side { BRIGHT = 0, DARK = 1, BOTH = 2 };
 
-// Mirrors `Mixture` in src/ct/rows/flat_field/beams.rs.
+// Mirrors `Mixture` in crates/ct/src/rows/flat_field/beams.rs.
 struct Mixture {
     int planes[2];
     float weights[2];
 };
 static_assert(sizeof(Mixture) == 16);
 
-// Mirrors `Frames` in src/ct/gpu/frames.rs.
+// Mirrors `Frames` in crates/ct/src/gpu/frames.rs.
 struct Frames {
     // Rows that become those of `sinograms`; others beside them are in memory before and after.
     RawRows raw;
@@ -186,14 +186,14 @@ template <int WINDOW, int DEPTH> __device__ inline void frames(const Frames &p) 
     }
 }
 
-// A bad pixel. Mirrors `Repair` in src/ct/rows/flat_field/bad_pixels.rs.
+// A bad pixel. Mirrors `Repair` in crates/ct/src/rows/flat_field/bad_pixels.rs.
 struct Repair {
     unsigned row, bin, from[2];
     float weight;
 };
 static_assert(sizeof(Repair) == 20);
 
-// Mirrors `Repairs` in src/ct/gpu/frames.rs.
+// Mirrors `Repairs` in crates/ct/src/gpu/frames.rs.
 struct Repairs {
     const Repair *list;
     float *sinograms;

@@ -1,12 +1,12 @@
 // The halves of a half acquisition: rows widened to the field about the axis, and weighed where opposite views see the same rays. See
-// src/ct/rows/half_acquisition.rs.
+// crates/ct/src/rows/half_acquisition.rs.
 #include "rows.cuh"
 
 namespace {
 
 constexpr int TILE = 256;
 
-// Mirrors `Halves` in src/ct/gpu/half_acquisition.rs.
+// Mirrors `Arguments` in crates/ct/src/gpu/half_acquisition.rs.
 struct Halves {
     RawRows raw;
     // [slice][view][bins].

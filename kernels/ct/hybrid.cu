@@ -9,7 +9,7 @@
 #include "alu.cuh"
 #include "texture.cuh"
 
-// Mirrors `HybridArguments` in src/ct/gpu/hybrid.rs.
+// Mirrors `HybridArguments` in crates/ct/src/gpu/hybrid.rs.
 //
 // `a` as for alu.cu, a tile being 64x64; dynamic shared memory too, but at least 4096 bytes. Best is a `stage` of 16, of 8 for
 // f16x4, halved until the blocks of the launch bounds share a multiprocessor: the texture unit's cache is what is left.

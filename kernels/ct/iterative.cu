@@ -1,7 +1,7 @@
 // Elementwise steps of iterative methods, slice by slice, with sums in an order that depends on nothing but the number of elements.
 #include "iterative.cuh"
 
-// Mirrors `Change` in src/ct/gpu/iterative/change.rs. Element e of slice s is at s * stride + first + e of both vectors.
+// Mirrors `Change` in crates/ct/src/gpu/iterative/change.rs. Element e of slice s is at s * stride + first + e of both vectors.
 struct Change {
     float *y;
     const float *x;

@@ -1,9 +1,9 @@
 // Finished slices on their way into the type that they are stored as: window, circular mask, histogram. The arithmetic is that of
-// src/ct/output/code.rs, each operation rounded by itself, so that the same values are stored as the same numbers.
+// crates/ct/src/output/code.rs, each operation rounded by itself, so that the same values are stored as the same numbers.
 #include "../common/each.cuh"
 #include <cuda_fp16.h>
 
-// Mirrors `Convert` in src/ct/gpu/output.rs.
+// Mirrors `Convert` in crates/ct/src/gpu/output.rs.
 struct Convert {
     // Contiguous (slices, ny, nx).
     const float *volume;

@@ -1,4 +1,4 @@
-// The phase filter between transforms (src/ct/gpu/phase.rs): frames of transmissions into a grid of complex numbers, two views as real and
+// The phase filter between transforms (crates/ct/src/gpu/phase.rs): frames of transmissions into a grid of complex numbers, two views as real and
 // imaginary part, pairs of views side by side; its product with the filter; and back to line integrals.
 #include <cuda_runtime.h>
 
@@ -6,7 +6,7 @@ namespace {
 
 constexpr int TILE = 32, ROWS = 8;
 
-// Mirrors `Place` in src/ct/gpu/phase.rs.
+// Mirrors `Place` in crates/ct/src/gpu/phase.rs.
 struct Place {
     // Transmissions, [row][view][bin], and line integrals, [slice][view][bin].
     const float *frames;

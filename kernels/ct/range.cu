@@ -1,7 +1,7 @@
 // What the data hold, looked at once before they are used: the largest value of each slice, and values that are not numbers.
 #include "rows.cuh"
 
-// Mirrors `Range` in src/ct/gpu/rows.rs.
+// Mirrors `Range` in crates/ct/src/gpu/rows.rs.
 struct Range {
     RawRows raw;
     // Largest |value| of each slice as the bits of a float, which sort as floats do; starts as 0.
@@ -132,14 +132,14 @@ extern "C" __global__ void __launch_bounds__(256) ct_range(const __grid_constant
     if (found.first != ~0ull) atomicMin(p.first, found.first);
 }
 
-// What the host learns of a slab. Mirrors `Findings` in src/ct/gpu/rows.rs.
+// What the host learns of a slab. Mirrors `Findings` in crates/ct/src/gpu/rows.rs.
 struct Findings {
     unsigned long long first, replaced, outliers;
 };
 static_assert(sizeof(Findings) == 24);
 
 // Before and after a look at the data. Kernels do what copies could do too, because the copy engines are busy with volumes that
-// leave: a few bytes would wait behind them, and the stream with them. Mirrors `Report` in src/ct/gpu/rows.rs.
+// leave: a few bytes would wait behind them, and the stream with them. Mirrors `Report` in crates/ct/src/gpu/rows.rs.
 struct Report {
     unsigned *largest;
     Findings *findings;
@@ -158,7 +158,7 @@ extern "C" __global__ void ct_report(const __grid_constant__ Report p) {
     *p.host = *p.findings;
 }
 
-// Mirrors `Scale` in src/ct/gpu/rows.rs.
+// Mirrors `Scale` in crates/ct/src/gpu/rows.rs.
 struct Scale {
     const unsigned *largest;
     // By what the packed rows of each slice are multiplied, and the sums over them.

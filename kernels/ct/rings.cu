@@ -1,7 +1,7 @@
 // One offset of each bin and slice, which all views share.
 #include "iterative.cuh"
 
-// Mirrors `Spread` in src/ct/gpu/iterative/rings.rs: rows += factor roots offsets, in all views; roots null where they are 1.
+// Mirrors `Spread` in crates/ct/src/gpu/iterative/rings.rs: rows += factor roots offsets, in all views; roots null where they are 1.
 struct Spread {
     float *rows;
     const float *roots, *offsets;

@@ -4,7 +4,7 @@
 
 enum RowType { ROW_F32 = 0, ROW_U16 = 1, ROW_U8 = 2 };
 
-// The caller's rows. Mirrors `RawRows` in src/ct/gpu/rows.rs.
+// The caller's rows. Mirrors `RawRows` in crates/ct/src/gpu/format.rs.
 struct RawRows {
     // Element (view, slice, bin) is at view * view_stride + slice * slice_stride + bin * bin_stride, in elements.
     const void *data;
@@ -49,7 +49,7 @@ __device__ inline bool integral(const RawRows &r, int view, int slice, int bin, 
     return good;
 }
 
-// Rows that a back projector reads. Mirrors `PackedRows` in src/ct/gpu/rows.rs.
+// Rows that a back projector reads. Mirrors `PackedRows` in crates/ct/src/gpu/format.rs.
 struct PackedRows {
     // [group][view][pitch][lanes] of f32 or f16; with `split`, a group of high parts is followed by one of low parts.
     void *data;

@@ -1,4 +1,4 @@
-// Stripes that stand out from noise, and nothing else: what src/ct/rows/stripes/significant.rs says, one block a slice for all that is one
+// Stripes that stand out from noise, and nothing else: what crates/ct/src/rows/stripes/significant.rs says, one block a slice for all that is one
 // number a bin.
 #include "rows.cuh"
 #include "stripes.cuh"

@@ -7,7 +7,7 @@ constexpr int LIST_THREADS = 512;
 // Median absolute deviation to standard deviation, of a normal distribution.
 constexpr double NORMAL = 1.4826;
 
-// Mirrors `Lists` in src/ct/gpu/stripes.rs. All are [slice][bin], but for `count`.
+// Mirrors `Lists` in crates/ct/src/gpu/stripes.rs. All are [slice][bin], but for `count`.
 struct Lists {
     // Line integrals, [slice][view][bin].
     float *sinograms;
@@ -149,7 +149,7 @@ __device__ inline void block_sort(double *values, int n) {
     }
 }
 
-// Marks values that stand out from the median around; see `stand_out` in src/ct/rows/stripes/columns.rs.
+// Marks values that stand out from the median around; see `stand_out` in crates/ct/src/rows/stripes/columns.rs.
 __device__ inline void block_stand_out(const Lists &l, const double *values, int window, double limit, double floor, bool both,
                                        unsigned char *bad) {
     const int n = l.bins;
@@ -178,7 +178,7 @@ __device__ inline void block_stand_out(const Lists &l, const double *values, int
     __syncthreads();
 }
 
-// Finds what replaces bad columns, and lists them; see `replacements` in src/ct/rows/stripes/columns.rs.
+// Finds what replaces bad columns, and lists them; see `replacements` in crates/ct/src/rows/stripes/columns.rs.
 __device__ inline void block_replacements(const Lists &l) {
     const int n = l.bins;
     double marked = 0;

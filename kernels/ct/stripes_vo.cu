@@ -1,10 +1,10 @@
-// All of Vo, Atwood and Drakopoulos 2018, as src/ct/rows/stripes/vo.rs and sorting.rs have it.
+// All of Vo, Atwood and Drakopoulos 2018, as crates/ct/src/rows/stripes/vo.rs and sorting.rs have it.
 #include "stripes.cuh"
 #include <cub/block/block_radix_sort.cuh>
 
 using namespace stripes;
 
-// Mirrors `Vo` in src/ct/gpu/stripes_vo.rs.
+// Mirrors `Arguments` in crates/ct/src/gpu/stripes_vo.rs.
 struct Vo {
     Lists lists;
     // [slice][bin][rank], `pitch` ranks: values in rising order, the views that they are of, and medians over bins.

@@ -1,4 +1,4 @@
-// Munch, Trtik, Marone, Stampanoni 2009, as src/ct/rows/stripes/wavelet has it: amplitudes are sums over views, bands of them along bins are
+// Munch, Trtik, Marone, Stampanoni 2009, as crates/ct/src/rows/stripes/wavelet has it: amplitudes are sums over views, bands of them along bins are
 // what is kept of these, and what they make in each view is taken off.
 #include <cuda_pipeline.h>
 
@@ -10,7 +10,7 @@ constexpr int WARPS = 8, ROWS = 12, LANES = 32, BINS = 4 * LANES;
 constexpr int TERMS = 16, RUN = 8;
 constexpr int MAX_LEVELS = 16, MAX_TAPS = 40;
 
-// Mirrors `Arguments` in src/ct/gpu/stripes_wavelet.rs.
+// Mirrors `Arguments` in crates/ct/src/gpu/stripes_wavelet.rs.
 struct Arguments {
     // [slice][view][bin]
     float *sinograms;

@@ -10,7 +10,7 @@
 #include "backproject.cuh"
 #include <cuda_fp16.h>
 
-// Mirrors `TensorArguments` in src/ct/gpu/tensor.rs.
+// Mirrors `TensorArguments` in crates/ct/src/gpu/tensor.rs.
 struct TensorBackproject {
     Backproject b;
     // Stages of 8 views that shared memory has room for, at least 2.

@@ -2,7 +2,7 @@
 #pragma once
 #include "backproject.cuh"
 
-// Mirrors `TextureArguments` in src/ct/gpu/texture.rs.
+// Mirrors `TextureArguments` in crates/ct/src/gpu/texture.rs.
 //
 // textures[group] shows that group's rows [view][pitch] as a 2-D pitch-linear texture of `lanes` channels, f32 or f16, read as
 // elements, with unnormalised coordinates and border addressing (so a ray outside the detector reads 0), and a linear or a

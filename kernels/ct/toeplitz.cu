@@ -2,7 +2,7 @@
 // columns in between are ../nufft/toeplitz.cu's.
 #include "../common/fft_lines.cuh"
 
-// Mirrors `Pairs` in src/ct/gpu/toeplitz.rs.
+// Mirrors `Pairs` in crates/ct/src/gpu/toeplitz.rs.
 struct Pairs {
     FftLine line;
     // [pair][y][kx]
@@ -106,7 +106,7 @@ extern "C" __global__ void __launch_bounds__(512, 2) ct_toeplitz_plane_to_pairs(
     fft_transform<float>(p.line, FftLines<true>{p.width, 0, p.line.length}, LoadPlane{p}, StorePairs{p});
 }
 
-// Mirrors `Spectrum` in src/ct/gpu/toeplitz.rs: all of an even spectrum `[ky][kx]`, from `[kx][ky]` of kx up to gx / 2.
+// Mirrors `Spectrum` in crates/ct/src/gpu/toeplitz.rs: all of an even spectrum `[ky][kx]`, from `[kx][ky]` of kx up to gx / 2.
 struct Spectrum {
     const float *half;
     float *all;

@@ -9,7 +9,7 @@ __device__ inline float3 limited(float x, float y, float z, float weight) {
     return {factor * x, factor * y, factor * z};
 }
 
-// Mirrors `PrimalStep` in src/ct/gpu/iterative/variation.rs: see `Space::primal`.
+// Mirrors `PrimalStep` in crates/ct/src/gpu/iterative/variation.rs: see `Space::primal`.
 struct Primal {
     float *x, *gradient, *ahead;
     // Along z, or null.

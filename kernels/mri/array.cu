@@ -1,7 +1,7 @@
 // Between the caller's arrays, of any strides and precision, and contiguous complex ones.
 #include "../common/complex.cuh"
 
-// Mirrors `Arguments` in src/mri/gpu/array.rs.
+// Mirrors `Arguments` in crates/mri/src/gpu/array.rs.
 struct Copy {
     void *array, *packed;
     // Of the array, slowest dimension first; strides in elements. Dimensions that follow each other without a gap are one.

@@ -2,7 +2,7 @@
 #include "../common/complex.cuh"
 #include "../common/each.cuh"
 
-// Mirrors `Weigh` in src/mri/gpu/coils.rs: samples [coil][count] times weights [count], in place.
+// Mirrors `Weigh` in crates/mri/src/gpu/coils.rs: samples [coil][count] times weights [count], in place.
 struct Weigh {
     const void *weights;
     void *samples;

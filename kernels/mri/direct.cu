@@ -10,7 +10,7 @@
 // for all targets; the rest is small enough for f32.
 #include "../common/complex.cuh"
 
-// Mirrors `PlaceArguments` in src/mri/gpu/direct.rs.
+// Mirrors `PlaceArguments` in crates/mri/src/gpu/direct.rs.
 struct DirectPlace {
     // [count][dims], and [count] or NULL for zeros.
     const double *points, *fourth;
@@ -23,7 +23,7 @@ struct DirectPlace {
 };
 static_assert(sizeof(DirectPlace) == 72);
 
-// Mirrors `SumArguments` in src/mri/gpu/direct.rs.
+// Mirrors `SumArguments` in crates/mri/src/gpu/direct.rs.
 struct DirectSum {
     const void *targets, *sources;
     // Which target comes where, or NULL.
@@ -41,7 +41,7 @@ struct DirectSum {
 };
 static_assert(sizeof(DirectSum) == 96);
 
-// Mirrors `FinishArguments` in src/mri/gpu/direct.rs.
+// Mirrors `FinishArguments` in crates/mri/src/gpu/direct.rs.
 struct DirectFinish {
     const void *partials;
     void *sums;

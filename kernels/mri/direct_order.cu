@@ -2,7 +2,7 @@
 // list.
 #include <cuda_runtime.h>
 
-// Mirrors `KeyArguments` in src/mri/gpu/direct_order.rs.
+// Mirrors `KeyArguments` in crates/mri/src/gpu/direct_order.rs.
 struct DirectKeys {
     const int4 *places;
     // A place's cell, and its index.

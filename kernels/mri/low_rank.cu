@@ -9,7 +9,7 @@ const int STAGE = 16;
 // Rounds of all pairs; convergence is quadratic at the end, after some eight for 64 items.
 const int SWEEPS = 24;
 
-// Mirrors `LowRank` in src/mri/gpu/low_rank.rs.
+// Mirrors `Arguments` in crates/mri/src/gpu/low_rank.rs.
 struct LowRank {
     // [image][z][y][x]
     void *images;

@@ -3,7 +3,7 @@
 
 constexpr int THREADS = 256;
 
-// Mirrors `DifferencesArguments` in src/mri/gpu/penalty.rs.
+// Mirrors `DifferencesArguments` in crates/mri/src/gpu/penalty.rs.
 struct Differences {
     const void *x;
     void *out;

@@ -1,11 +1,11 @@
 // A Hermitian matrix of coils by coils at each voxel, from its Fourier coefficients, and its strongest eigenvectors: what
-// src/mri/coils/field.rs and voxels.rs do on the processor, with the same names.
+// crates/mri/src/coils/field.rs and voxels.rs do on the processor, with the same names.
 #include "../common/complex.cuh"
 #include "../common/each.cuh"
 
 constexpr int WARP = 32;
 
-// Mirrors `RowsArguments` in src/mri/gpu/sensitivities.rs: sums along y of sums along z.
+// Mirrors `RowsArguments` in crates/mri/src/gpu/sensitivities.rs: sums along y of sums along z.
 struct Rows {
     // [plane][pair][distance along y][distance along x], each from -reach to reach.
     const Complex<double> *planes;

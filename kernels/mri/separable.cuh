@@ -8,7 +8,7 @@
 #include "../common/complex.cuh"
 #include <cuda_fp16.h>
 
-// Mirrors `Grid` in src/mri/gpu/separable.rs.
+// Mirrors `Grid` in crates/mri/src/gpu/separable.rs.
 struct Grid {
     // Voxels along the folded axis, then along the two of the columns.
     int n[3];

@@ -5,7 +5,7 @@
 // In f32 both matrices are split into f16 parts, in f64 they stay whole.
 #include "separable.cuh"
 
-// Mirrors `FactorArguments` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `FactorArguments` in crates/mri/src/gpu/separable_adjoint.rs.
 struct AdjointFactors {
     Grid grid;
     // [samples][dims], from this piece's first sample on, as the next two are.
@@ -21,7 +21,7 @@ struct AdjointFactors {
 };
 static_assert(sizeof(AdjointFactors) == 120);
 
-// Mirrors `ProductArguments` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `ProductArguments` in crates/mri/src/gpu/separable_adjoint.rs.
 struct AdjointProduct {
     Grid grid;
     const char *folded, *first, *second;
@@ -33,7 +33,7 @@ struct AdjointProduct {
 };
 static_assert(sizeof(AdjointProduct) == 96);
 
-// Mirrors `FinishArguments` in src/mri/gpu/separable_adjoint.rs.
+// Mirrors `FinishArguments` in crates/mri/src/gpu/separable_adjoint.rs.
 struct AdjointFinish {
     const void *partials;
     const float *scale;

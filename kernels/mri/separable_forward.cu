@@ -5,7 +5,7 @@
 // second factor and summed; the first factor comes last. In f32 both matrices are split into f16 parts, in f64 they stay whole.
 #include "separable.cuh"
 
-// Mirrors `FoldArguments` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FoldArguments` in crates/mri/src/gpu/separable_forward.rs.
 struct ForwardFold {
     Grid grid;
     const void *image;
@@ -18,7 +18,7 @@ struct ForwardFold {
 };
 static_assert(sizeof(ForwardFold) == 96);
 
-// Mirrors `FactorArguments` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FactorArguments` in crates/mri/src/gpu/separable_forward.rs.
 struct ForwardFactors {
     Grid grid;
     // [samples][dims], from this piece's first sample on.
@@ -29,7 +29,7 @@ struct ForwardFactors {
 };
 static_assert(sizeof(ForwardFactors) == 88);
 
-// Mirrors `ProductArguments` in src/mri/gpu/separable_forward.rs.
+// Mirrors `ProductArguments` in crates/mri/src/gpu/separable_forward.rs.
 struct ForwardProduct {
     Grid grid;
     const double *points;
@@ -42,7 +42,7 @@ struct ForwardProduct {
 };
 static_assert(sizeof(ForwardProduct) == 112);
 
-// Mirrors `FinishArguments` in src/mri/gpu/separable_forward.rs.
+// Mirrors `FinishArguments` in crates/mri/src/gpu/separable_forward.rs.
 struct ForwardFinish {
     const void *partials;
     const float *scale;

@@ -1,7 +1,7 @@
 // A power of two that brings complex f32 data to where their f16 parts neither overflow nor go subnormal.
 #include "../common/complex.cuh"
 
-// Mirrors `ScaleArguments` in src/mri/gpu/separable.rs.
+// Mirrors `ScaleArguments` in crates/mri/src/gpu/separable.rs.
 struct Scale {
     // Values (complex), and real weights of them or NULL.
     const Complex<float> *values;

@@ -3,7 +3,7 @@
 
 constexpr int THREADS = 256;
 
-// Mirrors `Order` in src/mri/gpu/stack_kernels.rs: image `first + blockIdx.y` is of plane image / coils and coil image % coils; its
+// Mirrors `Order` in crates/mri/src/gpu/stack_kernels.rs: image `first + blockIdx.y` is of plane image / coils and coil image % coils; its
 // sample i is number order[plane * count + i] of the caller's [coil][stride], and planes' samples are [image - first][count].
 struct Order {
     const unsigned *order;

@@ -4,7 +4,7 @@
 #include "../common/sums.cuh"
 #include "rows.cuh"
 
-// Mirrors `Axes` in src/mri/gpu/variation.rs.
+// Mirrors `Axes` in crates/mri/src/gpu/variation.rs.
 struct Axes {
     // Squared, [axis][voxel], x first; null for ones.
     const void *weights;

@@ -3,7 +3,7 @@
 #include "../common/sums.cuh"
 #include "rows.cuh"
 
-// Mirrors `Pass` in src/mri/gpu/wavelets.rs: lines of the part of an image that begins at its first voxel. Of n elements of a line even
+// Mirrors `Pass` in crates/mri/src/gpu/wavelets.rs: lines of the part of an image that begins at its first voxel. Of n elements of a line even
 // ones are split; the last of an odd number passes.
 struct Pass {
     const void *from;

@@ -5,7 +5,7 @@
 // read from global memory instead.
 #include "points.cuh"
 
-// Mirrors `InterpolateArguments` in src/nufft/gpu/interpolate.rs.
+// Mirrors `InterpolateArguments` in crates/nufft/src/gpu/interpolate.rs.
 template <typename Real> struct Interpolate {
     const Point<Real> *points;
     // Where each point's value goes.

@@ -5,7 +5,7 @@
 
 namespace {
 
-// Mirrors `ValuesArguments` in src/nufft/gpu/lines.rs.
+// Mirrors `ValuesArguments` in crates/nufft/src/gpu/lines.rs.
 struct Values {
     const Item *items;
     const Range *ranges;

@@ -10,7 +10,7 @@ namespace {
 constexpr int PATCH = 4, PATCHES = (TILE / PATCH) * (TILE / PATCH);
 static_assert(PATCH <= MARGIN, "taps are looked up from PATCH before the first to PATCH behind the last");
 
-// Mirrors `SpreadArguments` in src/nufft/gpu/lines.rs.
+// Mirrors `SpreadArguments` in crates/nufft/src/gpu/lines.rs.
 struct Spread {
     const Item *items;
     const Range *ranges;

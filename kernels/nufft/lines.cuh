@@ -9,7 +9,7 @@ constexpr int ITEM_LINES = 128;
 // Coefficients are those of the taps and, MARGIN on either side, 0.
 constexpr int MARGIN = 4, TAPS = 16 + 2 * MARGIN, DEGREE = 20;
 
-// Mirrors `Direction` in src/nufft/gpu/line_lists.rs.
+// Mirrors `Direction` in crates/nufft/src/gpu/line_lists.rs.
 struct Direction {
     // From point to point, in grid points times 2^32.
     long long x, y;
@@ -49,7 +49,7 @@ __device__ inline Images<2> load_pair(const Complex<float> *from) {
 }
 
 // Where every line has its points: at t + offset / 2 steps from the origin, t from first to last; offset is 0 or 1.
-// Mirrors `DeviceCourse` in src/nufft/gpu/lines.rs.
+// Mirrors `DeviceCourse` in crates/nufft/src/gpu/lines.rs.
 struct Course {
     int first, last, offset;
 

@@ -7,7 +7,7 @@
 #include "../common/complex.cuh"
 
 // Extents of a tile; a pass of spreading keeps PLANES_AT_ONCE of the window's planes (of the grids of as many coils in two
-// dimensions) in shared memory, of which a warp has PLANES_A_WARP. Mirrors `Tile` in src/nufft/gpu/tile.rs.
+// dimensions) in shared memory, of which a warp has PLANES_A_WARP. Mirrors `Tile` in crates/nufft/src/gpu/tile.rs.
 template <typename Real, int DIMS, int WINDOW> struct Tile;
 template <> struct Tile<float, 3, 8> {
     static constexpr int X = 16, Y = 8, Z = 16, PLANES_AT_ONCE = 8, PLANES_A_WARP = 2;
@@ -56,7 +56,7 @@ template <typename Real> struct alignas(4 * sizeof(Real)) Point {
 
 __device__ inline int place(unsigned at, int axis) { return at >> 5 * axis & 31; }
 
-// Points of one tile, not more than a block takes. Its size is `PART_BYTES` in src/nufft/gpu/sort.rs.
+// Points of one tile, not more than a block takes. Its size is `PART_BYTES` in crates/nufft/src/gpu/sort.rs.
 struct Part {
     int begin, end;
     // Of the tile, on the grid: x, y, z.
@@ -65,7 +65,7 @@ struct Part {
 static_assert(sizeof(Part) == 20);
 
 // Values of the spreading function: a thread holds the polynomial of one grid point of the width, as a function of u.
-// How many they are, `max_terms` says in src/nufft/gpu/spreading.rs.
+// How many they are, `max_terms` says in crates/nufft/src/gpu/spreading.rs.
 template <typename Real> struct Polynomial {
     static constexpr int COUNT = sizeof(Real) == 4 ? 10 : 25;
     Real c[COUNT];

@@ -1,7 +1,7 @@
 // Numbers points by tile and cell, for sorting, packs them in the order found, and lists the parts that blocks take.
 #include "points.cuh"
 
-// Mirrors `LocateArguments` in src/nufft/gpu/sort.rs.
+// Mirrors `LocateArguments` in crates/nufft/src/gpu/sort.rs.
 template <typename Real> struct Locate {
     // Cycles per voxel, -0.5 to 0.5; the stride is in elements.
     const double *coordinates[3];

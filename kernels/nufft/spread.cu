@@ -6,7 +6,7 @@
 // second kernel. In two dimensions the planes are those of several coils.
 #include "points.cuh"
 
-// Mirrors `SpreadArguments` in src/nufft/gpu/spread.rs.
+// Mirrors `SpreadArguments` in crates/nufft/src/gpu/spread.rs.
 template <typename Real> struct Spread {
     const Point<Real> *points;
     // Where each point's value is.
@@ -22,7 +22,7 @@ template <typename Real> struct Spread {
 };
 static_assert(sizeof(Spread<float>) == 72 && sizeof(Spread<double>) == 72);
 
-// Mirrors `SumArguments` in src/nufft/gpu/spread.rs.
+// Mirrors `SumArguments` in crates/nufft/src/gpu/spread.rs.
 template <typename Real> struct Sum {
     const Complex<Real> *tiles;
     // Parts of tile t: first_part[t] to first_part[t + 1] - 1.

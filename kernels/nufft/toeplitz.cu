@@ -61,7 +61,7 @@ template <class T> __device__ inline void toeplitz(const Toeplitz &p) {
     }
 }
 
-// Mirrors `RealPart` in src/nufft/gpu/toeplitz.rs.
+// Mirrors `RealPart` in crates/nufft/src/gpu/toeplitz.rs.
 struct RealPart {
     const void *from;
     void *to;

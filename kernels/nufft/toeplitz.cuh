@@ -2,7 +2,7 @@
 #pragma once
 #include "../common/fft_lines.cuh"
 
-// Mirrors `Arguments` in src/nufft/gpu/toeplitz.rs.
+// Mirrors `Arguments` in crates/nufft/src/gpu/toeplitz.rs.
 struct Toeplitz {
     FftLine line;
     // Along the lines; the first `window.count` positions are there, and are replaced.

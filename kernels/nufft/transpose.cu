@@ -3,7 +3,7 @@
 
 namespace {
 
-// Mirrors `Arguments` in src/nufft/gpu/transpose.rs.
+// Mirrors `Arguments` in crates/nufft/src/gpu/transpose.rs.
 struct Transpose {
     // [image][element], with a stride between images.
     Complex<float> *apart;

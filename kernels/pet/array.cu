@@ -1,7 +1,7 @@
 // Between the caller's arrays [view][z][y][x] of any strides and volumes [y][x][z], and arithmetic of volumes.
 constexpr int THREADS = 256;
 
-// Mirrors `Copy` in src/pet/gpu/array.rs.
+// Mirrors `Copy` in crates/pet/src/gpu/array.rs.
 struct Copy {
     // 32-bit floats, or unsigned integers.
     void *array;
@@ -113,7 +113,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_add(const __grid_con
     each(p, [&](long long i, bool) { p.to[i] += p.by[i]; });
 }
 
-// Mirrors `Ascent` in src/pet/gpu/array.rs.
+// Mirrors `Ascent` in crates/pet/src/gpu/array.rs.
 struct Ascent {
     float *image;
     const float *gradient;

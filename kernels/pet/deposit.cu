@@ -1,4 +1,4 @@
-// Events into histo-images: the processor's arithmetic (src/pet/locate.rs, src/pet/views.rs, src/pet/scanner/events.rs), operation by operation, so
+// Events into histo-images: the processor's arithmetic (locate.rs, views.rs and scanner/events.rs in crates/pet/src), operation by operation, so
 // that the same voxel counts.
 #include <cuda_runtime.h>
 
@@ -12,12 +12,12 @@ struct Numbers {
     int type, unused;
 };
 
-// Mirrors `Face` in src/pet/scanner/crystals.rs.
+// Mirrors `Face` in crates/pet/src/scanner/crystals.rs.
 struct Face {
     float4 centre, width, height;
 };
 
-// Mirrors `Deposit` in src/pet/gpu/deposit.rs.
+// Mirrors `Arguments` in crates/pet/src/gpu/deposit.rs.
 struct Deposit {
     Numbers first, second, time;
     long long count;
@@ -79,7 +79,7 @@ __device__ inline double part(unsigned long long event, unsigned which) {
 // Rounded down, 0 to `max`; NaN is 0.
 __device__ inline int whole(double v, double max) { return (int)fmin(fmax(v, 0.0), max); }
 
-// Angle of (x, y), x, y >= 0: src/cpu/elementary.rs.
+// Angle of (x, y), x, y >= 0: crates/base/src/cpu/elementary.rs.
 __device__ inline double angle(double x, double y) {
     constexpr double ATAN[9] = { 0.9999999999999732,   -0.33333333330803444, 0.19999999604891724, -0.1428569042382642, 0.11110385045828013,
                                  -0.09078392068648891, 0.07563703520159015,  -0.058745054996039166, 0.030662438483348382 };

@@ -1,7 +1,8 @@
-// Factors: lines' efficiencies and attenuation, and their means in voxels. The processor's arithmetic is in src/pet/factors and src/pet/scanner/surface.rs.
+// Factors: lines' efficiencies and attenuation, and their means in voxels. The processor's arithmetic is in
+// crates/pet/src/factors and crates/pet/src/scanner/surface.rs.
 #include <cuda_runtime.h>
 
-// Mirrors `Plane` in src/pet/scanner/surface.rs.
+// Mirrors `Plane` in crates/pet/src/scanner/surface.rs.
 struct Plane {
     double centre[3], normal[3], width[3], height[3];
 };
@@ -20,7 +21,7 @@ struct Cone {
     double sin, cos, tangent, longer;
 };
 
-// Mirrors `Arguments` in src/pet/gpu/factors.rs.
+// Mirrors `Arguments` in crates/pet/src/gpu/factors.rs.
 struct Factors {
     // Cells of lines: s across the axis, z along it.
     double pitch[2], lowest;
@@ -50,12 +51,12 @@ struct Factors {
 static_assert(sizeof(Plane) == 96 && sizeof(Direction) == 80 && sizeof(Cone) == 32 && sizeof(Factors) == 280);
 
 constexpr double TAU = 6.28318530717958647692;
-// Lines of a cell along either axis: src/pet/factors/cones.rs.
+// Lines of a cell along either axis: crates/pet/src/factors/cones.rs.
 constexpr int FINE = 2;
-// Directions and places across the axis that lines of a row take in turns: src/pet/factors/tables.rs.
+// Directions and places across the axis that lines of a row take in turns: crates/pet/src/factors/tables.rs.
 constexpr int FANS = 8;
 constexpr unsigned NONE = 0xffffffffu, ALL = 0xffffffffu;
-// As in src/pet/scanner/surface.rs.
+// As in crates/pet/src/scanner/surface.rs.
 constexpr int NEAR = 5, STEPS = 4;
 
 __device__ inline unsigned mix(unsigned bits) {

@@ -3,7 +3,7 @@
 
 enum What { STORE, ADD, QUOTIENT, DISCREPANCY, RELAX };
 
-// Mirrors `Finish` in src/pet/gpu/finish.rs. Volumes are [y][x][z], columns as long as a multiple of 4.
+// Mirrors `Finish` in crates/pet/src/gpu/finish.rs. Volumes are [y][x][z], columns as long as a multiple of 4.
 struct Finish {
     float *output;
     // Of the view; NULL factors are 1, NULL additive is 0.

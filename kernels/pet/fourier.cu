@@ -6,7 +6,7 @@
 
 typedef Complex<float> Number;
 
-// Mirrors `Arguments` in src/pet/gpu/fourier.rs.
+// Mirrors `Arguments` in crates/pet/src/gpu/fourier.rs.
 struct Fourier {
     FftLine line;
     // A volume, or frequencies.

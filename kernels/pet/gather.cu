@@ -25,7 +25,7 @@ template <Kernels KERNELS> constexpr int THREADS = SUMMING + FETCHING<KERNELS>;
 // Of each column of data and anchor in shared memory, in 16 bytes: one for each tap or column of sums, or the factors of these.
 template <Kernels KERNELS> constexpr int PARTS = KERNELS == ONE ? 0 : FACTORS<KERNELS> ? 1 : 4;
 
-// Mirrors `GroupRecord` in src/pet/gpu/arranged.rs: rows of data. The first is `major` rows after the first column of sums, its first
+// Mirrors `GroupRecord` in crates/pet/src/gpu/arranged.rs: rows of data. The first is `major` rows after the first column of sums, its first
 // column `minor` columns after the anchor.
 struct Group {
     int major, minor;
@@ -36,7 +36,7 @@ struct Group {
     int unused[3];
 };
 
-// Mirrors `Gather` in src/pet/gpu/arranged.rs.
+// Mirrors `Arguments` in crates/pet/src/gpu/arranged.rs.
 struct Gather {
     const float *input;
     // Groups of rows one after the other, of segments: see `Segment`.

@@ -1,7 +1,7 @@
 // Projections voxel by voxel: each thread sums what lies around its own. For kernels of any extent.
 #include "finish.cuh"
 
-// Mirrors `Plain` in src/pet/gpu/plain.rs.
+// Mirrors `Plain` in crates/pet/src/gpu/plain.rs.
 struct Plain {
     const float *input;
     // x, y, z.

@@ -4,7 +4,7 @@ enum Potential { RELATIVE_DIFFERENCE, QUADRATIC };
 // Sums whose inverse would leave the range of f32 are none.
 #define MIN_SUM 1e-30f
 
-// Mirrors `Arguments` in src/pet/gpu/prior.rs. Volumes are [y][x][z].
+// Mirrors `Arguments` in crates/pet/src/gpu/prior.rs. Volumes are [y][x][z].
 struct Prior {
     const float *image;
     // NULL: 1, and none.

@@ -1,14 +1,15 @@
-// Scatter of all pairs of detectors by the time of flight, on a coarse lattice, and times factors. The processor's arithmetic, and the formula, are in src/pet/scatter.
+// Scatter of all pairs of detectors by the time of flight, on a coarse lattice, and times factors. The
+// processor's arithmetic, and the formula, are in crates/pet/src/scatter.
 #include "../common/block_sum.cuh"
 
-// Means over cells, [z][y][x], with zeros about them. Mirrors `Volume` in src/pet/gpu/scatter.rs.
+// Means over cells, [z][y][x], with zeros about them. Mirrors `Volume` in crates/pet/src/gpu/scatter.rs.
 struct Grid {
     const float *values;
     int count[3], unused;
     float lowest[3], per_mm[3];
 };
 
-// Mirror those of the same name in src/pet/scatter.
+// Mirror those of the same name in crates/pet/src/scatter.
 struct Place {
     float at[3], weight;
 };
@@ -30,7 +31,7 @@ struct Pair {
     int unused;
 };
 
-// Mirrors `Arguments` in src/pet/gpu/scatter.rs.
+// Mirrors `Arguments` in crates/pet/src/gpu/scatter.rs.
 struct Scatter {
     Grid activity, attenuation;
     // x, y, z, 0
@@ -56,7 +57,7 @@ struct Scatter {
 };
 static_assert(sizeof(Grid) == 48 && sizeof(Ray) == 32 && sizeof(Line) == 32 && sizeof(Pair) == 16 && sizeof(Scatter) == 272);
 
-// As in src/pet/scatter/rays.rs.
+// As in crates/pet/src/scatter/rays.rs.
 constexpr int SAMPLES = 2;
 constexpr float PI = 3.14159265358979f;
 
@@ -255,7 +256,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_sharpen(const __grid_c
     }
 }
 
-// Mirrors `Apply` in src/pet/gpu/scatter.rs. Volumes are [y][x][z], in columns of `column`.
+// Mirrors `Apply` in crates/pet/src/gpu/scatter.rs. Volumes are [y][x][z], in columns of `column`.
 struct Apply {
     // Factors, which become scatter.
     float *volume;

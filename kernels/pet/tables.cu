@@ -2,7 +2,7 @@
 
 #include "weights.cuh"
 
-// Mirrors `Expand` in src/pet/gpu/gather.rs.
+// Mirrors `Expand` in crates/pet/src/gpu/gather.rs.
 struct Expand {
     const WeightColumn *columns;
     // [column of data][tap][column of sums]: offsets, or -1.

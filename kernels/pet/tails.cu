@@ -1,12 +1,12 @@
-// Points of the coarse lattice from which a view's lines meet no body as far as the time of flight tells. The arithmetic is the processor's, in src/pet/scatter/tails.rs, without fused products: both find the same points.
+// Points of the coarse lattice from which a view's lines meet no body as far as the time of flight tells. The arithmetic is the processor's, in crates/pet/src/scatter/tails.rs, without fused products: both find the same points.
 #include "../common/each.cuh"
 
-// Mirrors `Direction` in src/pet/gpu/tails.rs; `tangent` is the tilt's.
+// Mirrors `Direction` in crates/pet/src/gpu/tails.rs; `tangent` is the tilt's.
 struct Direction {
     double sin, cos, tangent;
 };
 
-// Mirrors `Search` in src/pet/gpu/tails.rs.
+// Mirrors `Search` in crates/pet/src/gpu/tails.rs.
 struct Search {
     // [z][y][x], 1 where there is a body or the cell next to one.
     const float *body;

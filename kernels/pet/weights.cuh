@@ -1,7 +1,7 @@
 // Columns of data of a view's steps, as the weights of kernels that vary are stored.
 #pragma once
 
-// Mirrors `WeightColumn` in src/pet/gpu/arranged.rs.
+// Mirrors `WeightColumn` in crates/pet/src/gpu/arranged.rs.
 struct WeightColumn {
     // Where its weights begin, in 16 bytes; taps, 1 of kernels that factor.
     int first, taps;

@@ -1,6 +1,6 @@
 //! Guard against panics, last error, handles, and structs that carry their size.
 
-use crate::error::{Error, Result, Status, fail};
+use isocenter_base::error::{Error, Result, Status, fail};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::collections::HashMap;
@@ -21,6 +21,12 @@ thread_local! {
 
 /// Runs a call's body: any error becomes this thread's last error and its code, and a panic goes no further.
 pub(super) fn guard(body: impl FnOnce() -> Result<()>) -> Status {
+    let mut body = Some(body);
+    guard_erased(&mut || body.take().map_or(Ok(()), |body| body()))
+}
+
+/// Compiled once, and not for each call.
+fn guard_erased(body: &mut dyn FnMut() -> Result<()>) -> Status {
     let result = catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
         let text = panic_text(&*panic).to_owned();
         // A panic's payload may panic again when dropped; leaking those few bytes cannot.
@@ -194,18 +200,24 @@ pub(super) unsafe trait Sized32: Copy {
 /// # Safety
 /// `p` is NULL or points at a `uint32_t` that says how many bytes may be read (or written) there.
 unsafe fn declared_size<T: Sized32>(p: *const T) -> Result<usize> {
+    // SAFETY: by the caller's contract.
+    unsafe { size_within(p.cast(), T::NAME, T::FIRST_SIZE, size_of::<T>()) }
+}
+
+/// Compiled once, and not for each struct.
+///
+/// # Safety
+/// As for [`declared_size`].
+unsafe fn size_within(p: *const u32, name: &str, first: usize, known: usize) -> Result<usize> {
     if p.is_null() {
-        fail!(NullPointer, "{} is NULL", T::NAME);
+        fail!(NullPointer, "{name} is NULL");
     }
     // SAFETY: by the caller's contract.
-    let size = unsafe { p.cast::<u32>().read_unaligned() } as usize;
-    let (first, known) = (T::FIRST_SIZE, size_of::<T>());
+    let size = unsafe { p.read_unaligned() } as usize;
     if size < first || size > known {
         fail!(
             StructSize,
-            "{}.struct_size is {size}; it must be sizeof({}) of the header in use, {first} to {known} here",
-            T::NAME,
-            T::NAME
+            "{name}.struct_size is {size}; it must be sizeof({name}) of the header in use, {first} to {known} here"
         );
     }
     Ok(size)

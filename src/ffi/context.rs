@@ -1,10 +1,10 @@
 //! `isoc_context_*`, versions and errors.
 
 use super::boundary::{Registry, Sized32, array, count, guard, last_error, read_struct, set_out, text};
-use crate::context::{Compute, Context, ContextOptions, Log, LogLevel, NanPolicy, Progress, Stage};
-use crate::cpu::level::Level;
-use crate::error::{Error, Result, Status, fail};
-use crate::gpu;
+use isocenter_base::context::{Compute, Context, ContextOptions, Log, LogLevel, NanPolicy, Progress, Stage};
+use isocenter_base::cpu::level::Level;
+use isocenter_base::error::{Error, Result, Status, fail};
+use isocenter_base::gpu;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::io::Write as _;
 use std::sync::{Arc, LazyLock, Mutex, PoisonError};

@@ -2,8 +2,8 @@
 
 use super::boundary::{guard, set_out};
 use super::context::{context, isoc_context};
-use crate::context::HostMemory;
-use crate::error::{Status, fail};
+use isocenter_base::context::HostMemory;
+use isocenter_base::error::{Status, fail};
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::sync::{LazyLock, Mutex};

@@ -2,8 +2,8 @@
 
 use super::boundary::{Registry, Serial, guard, set_out};
 use super::context::{context, isoc_context};
-use crate::context::Context;
-use crate::error::{Result, Status, fail};
+use isocenter_base::context::Context;
+use isocenter_base::error::{Result, Status, fail};
 use std::sync::Arc;
 
 /// The plans of a modality.

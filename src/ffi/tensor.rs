@@ -1,8 +1,8 @@
 //! `isoc_tensor` and its checks.
 
-use crate::array::{Array, ArrayMut, DType, Layout};
-use crate::error::{Result, Status, fail};
-use crate::gpu::Device;
+use isocenter_base::array::{Array, ArrayMut, DType, Layout};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_base::gpu::Device;
 use std::ffi::c_void;
 use std::fmt;
 use std::sync::Arc;
@@ -323,7 +323,7 @@ impl<const N: usize> Expected<'_, N> {
     }
 
     fn too_large<T>(&self) -> Result<T> {
-        Err(crate::error::Error::new(
+        Err(isocenter_base::error::Error::new(
             Status::SizeOverflow,
             format!("{}: the product of its sizes overflows", self.name),
         ))

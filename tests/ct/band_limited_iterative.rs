@@ -46,7 +46,7 @@ fn matrix(g: &Geometry) -> Matrix {
     Matrix::dense(g, |ray, pixel| f64::from(rays[(ray / g.bins * pixels + pixel) * g.bins + ray % g.bins]))
 }
 
-/// The convolution by its definition (`src/ct/toeplitz`), in f64.
+/// The convolution by its definition (`crates/ct/src/toeplitz`), in f64.
 struct Convolution {
     h: Vec<f64>,
     size: [usize; 2],
@@ -194,7 +194,7 @@ fn as_a_convolution_iterates_are_those_of_its_definition() {
     }
 }
 
-/// What the convolution leaves out (`src/ct/toeplitz`) is the ringing beyond the detector's ends, and the ends of the frequencies: 1e-3 of
+/// What the convolution leaves out (`crates/ct/src/toeplitz`) is the ringing beyond the detector's ends, and the ends of the frequencies: 1e-3 of
 /// what is smooth on so few pixels, and some 1e-2 where noise has a tenth of the image.
 #[test]
 fn the_convolution_comes_to_the_pairs_image() {

@@ -2,11 +2,11 @@
 
 use super::plan::{isoc_ct, with_plan};
 use super::tensors::expect_projections;
-use crate::array::DType;
-use crate::ct::{AxisMethod, AxisOptions, MAX_SIDE};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{AxisMethod, AxisOptions, MAX_SIDE};
 
 /// How isoc_ct_find_axis looks for the axis.
 #[repr(u32)]

@@ -2,13 +2,13 @@
 
 use super::plan::{isoc_ct, with_plan};
 use super::tensors::{expect_projections, expect_volume};
-use crate::array::DType;
-use crate::cpu::buffer::collected;
-use crate::ct::{MAX_SIDE, Order, Slab};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count, guard};
 use crate::ffi::tensor::{isoc_dtype, isoc_tensor};
-use crate::phantom::{Ellipse, SheppLogan};
+use isocenter_base::array::DType;
+use isocenter_base::cpu::buffer::collected;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_base::phantom::{Ellipse, SheppLogan};
+use isocenter_ct::{MAX_SIDE, Order, Slab};
 use std::ffi::c_void;
 
 /// Sets of isoc_ct_shepp_logan.

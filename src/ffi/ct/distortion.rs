@@ -1,10 +1,10 @@
 //! Distortion of the detector's optics, tilt, and shifts of views.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::cpu::buffer::{collected, copied};
-use crate::ct::{Distortion, MAX_RADIAL, MAX_SIDE};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
+use isocenter_base::cpu::buffer::{collected, copied};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Distortion, MAX_RADIAL, MAX_SIDE};
 
 /// Where in a measured frame the pixels of an undistorted one are read: a view's pixel at (x, y), in bins and rows, pixel centres at whole
 /// numbers, is found by these steps:

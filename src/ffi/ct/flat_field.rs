@@ -2,12 +2,12 @@
 
 use super::outliers::isoc_ct_outliers;
 use super::plan::{isoc_ct, with_plan};
-use crate::array::{Array, DType};
-use crate::cpu::buffer::{collected, copied};
-use crate::ct::{Combine, FlatFieldOptions, FlatGroup, MAX_SIDE};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
+use isocenter_base::array::{Array, DType};
+use isocenter_base::cpu::buffer::{collected, copied};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Combine, FlatFieldOptions, FlatGroup, MAX_SIDE};
 
 /// What becomes of several frames.
 #[repr(u32)]

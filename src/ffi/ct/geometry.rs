@@ -1,10 +1,10 @@
 //! The scan and the volume.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::cpu::buffer::copied;
-use crate::ct::{Geometry, MAX_SIDE, Order, crop};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, guard, read_struct, write_struct};
+use isocenter_base::cpu::buffer::copied;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Geometry, MAX_SIDE, Order, crop};
 
 /// Order of the dimensions of projections.
 #[repr(u32)]

@@ -1,9 +1,9 @@
 //! Half acquisition.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{HalfAcquisition, Rise};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, read_struct};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{HalfAcquisition, Rise};
 
 /// How the weights of a half acquisition rise from 0 to 2 over the bins that opposite views both see; u is a bin's distance from its
 /// view's axis, -1 to 1 over the overlap, positive towards the detector's larger part.

@@ -1,8 +1,8 @@
 //! What the plan found and decided; angular weights; memory.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::error::{Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, array, set_out, write_struct};
+use isocenter_base::error::{Status, fail};
 
 /// What a plan found and decided. Angles are in radians, modulo pi; all 0 where there is only one (but angle_covered, which may be
 /// of the caller's weights).

@@ -1,11 +1,11 @@
 //! Iterative reconstruction: how it goes on, and what it found.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::array::DType;
-use crate::ct::{Fit, Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Variation, Weighting};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Fit, Iterated, Iterative, MAX_ITERATIONS, Normal, Start, Variation, Weighting};
 
 /// Bounds that each step keeps values within.
 #[repr(u32)]

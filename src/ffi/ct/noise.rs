@@ -2,10 +2,10 @@
 
 use super::plan::{isoc_ct, with_plan};
 use super::tensors::expect_projections;
-use crate::array::DType;
-use crate::error::Status;
 use crate::ffi::boundary::set_out;
 use crate::ffi::tensor::{Expected, isoc_tensor};
+use isocenter_base::array::DType;
+use isocenter_base::error::Status;
 
 /// Suggests isoc_ct_iterative.regularisation for ISOC_CT_ALGORITHM_TOTAL_VARIATION by the noise of the plan's projections:
 /// `weight` gets 0.5 s sqrt(views) pixel_size in the length unit, s the standard deviation of the noise of a line integral. Of Shepp-Logan

@@ -2,10 +2,10 @@
 
 use super::plan::{isoc_ct, with_plan};
 use super::tensors::{expect_output, expect_projections, expect_volume};
-use crate::array::{Array, ArrayMut, DType};
-use crate::ct::{Ct, Geometry, Output};
-use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
+use isocenter_base::array::{Array, ArrayMut, DType};
+use isocenter_base::error::{Result, Status};
+use isocenter_ct::{Ct, Geometry, Output};
 
 /// A call that reads one tensor and writes another, after checking both.
 ///

@@ -1,10 +1,10 @@
 //! How to reconstruct.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::cpu::buffer::copied;
-use crate::ct::{Algorithm, Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Pair, Precision};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
+use isocenter_base::cpu::buffer::copied;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Algorithm, Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Pair, Precision};
 use std::ffi::c_void;
 
 /// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.

@@ -1,9 +1,9 @@
 //! How outliers are removed.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{MAX_SIDE, OutlierSide, OutlierUnit, Outliers};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{MAX_SIDE, OutlierSide, OutlierUnit, Outliers};
 
 /// What isoc_ct_outliers.threshold is a multiple of.
 #[repr(u32)]

@@ -1,10 +1,10 @@
 //! How the volume is stored: 8 and 16 bits, circular mask, histogram.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::array::DType;
-use crate::ct::{Output, Window};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct, write_struct};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Output, Window};
 
 /// Element type of the volume that `reconstruct` and `reconstruct_stream` write.
 #[repr(u32)]

@@ -1,9 +1,9 @@
 //! How phase is retrieved.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{Phase, PhaseMethod, PhaseSetup};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, read_struct};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{Phase, PhaseMethod, PhaseSetup};
 use std::f64::consts::PI;
 
 /// Formula of isoc_ct_phase. Transmissions I of a frame, their transform over both axes of the detector, f the frequency there in cycles a

@@ -1,9 +1,9 @@
 //! Plans.
 
-use crate::ct::Ct;
-use crate::error::{Result, Status};
 use crate::ffi::context::isoc_context;
 use crate::ffi::plans::Plans;
+use isocenter_base::error::{Result, Status};
+use isocenter_ct::Ct;
 
 /// A plan for parallel-beam CT: geometry, options, flat field. Opaque. Any thread may use it; calls on one plan wait for
 /// each other, different plans run at the same time.

@@ -1,9 +1,9 @@
 //! How stripes are removed.
 
 use super::plan::{isoc_ct, with_plan};
-use crate::ct::{MAX_SIDE, Stripes, Vo, Wavelet};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_ct::{MAX_SIDE, Stripes, Vo, Wavelet};
 
 /// Of the longest sides.
 const MAX_LEVELS: usize = (MAX_SIDE / 16).ilog2() as usize;

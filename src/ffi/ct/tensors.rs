@@ -1,8 +1,8 @@
 //! What the calls expect of their tensors.
 
-use crate::array::DType;
-use crate::ct::{Geometry, Order, Output};
 use crate::ffi::tensor::Expected;
+use isocenter_base::array::DType;
+use isocenter_ct::{Geometry, Order, Output};
 
 /// Projections of the whole detector, in the geometry's order.
 pub(super) fn expect_projections(

@@ -1,12 +1,12 @@
 //! `isoc_coil_*`: noise, virtual coils, and coil sensitivities. These calls need a context and no plan.
 
-use crate::array::{ArrayMut, DType};
-use crate::context::Context;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, guard, read_struct};
 use crate::ffi::context::{context, isoc_context};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
-use crate::mri::coils;
+use isocenter_base::array::{ArrayMut, DType};
+use isocenter_base::context::Context;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_mri::coils;
 
 /// How coil sensitivities are found.
 #[repr(u32)]

@@ -1,11 +1,11 @@
 //! Image and trajectory.
 
 use super::plan::{isoc_mri, with_plan};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
-use crate::mri::{Geometry, MAX_SIDE, Precision, Trajectory, Unit};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_mri::{Geometry, MAX_SIDE, Precision, Trajectory, Unit};
 
 /// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
 ///

@@ -1,8 +1,8 @@
 //! What the plan decided; memory.
 
 use super::plan::{isoc_mri, with_plan};
-use crate::error::Status;
 use crate::ffi::boundary::{Sized32, set_out, write_struct};
+use isocenter_base::error::Status;
 
 /// What a plan found and decided.
 #[repr(C)]

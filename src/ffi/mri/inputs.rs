@@ -4,11 +4,11 @@ use super::geometry::MAX_SAMPLES;
 use super::options::MAX_ITERATIONS;
 use super::plan::{isoc_mri, with_plan};
 use super::tensors::{by_coils, expect_by_sample, expect_grids};
-use crate::array::DType;
-use crate::error::{Status, fail};
 use crate::ffi::boundary::{array, count};
 use crate::ffi::tensor::{Expected, isoc_tensor};
-use crate::mri::Density;
+use isocenter_base::array::DType;
+use isocenter_base::error::{Status, fail};
+use isocenter_mri::Density;
 
 /// How density weights are found.
 #[repr(u32)]

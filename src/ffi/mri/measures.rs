@@ -2,9 +2,9 @@
 
 use super::plan::{isoc_mri, with_plan};
 use super::tensors::expect_grids;
-use crate::array::DType;
-use crate::error::Status;
 use crate::ffi::tensor::isoc_tensor;
+use isocenter_base::array::DType;
+use isocenter_base::error::Status;
 
 /// Compares an image with the true one, both complex (nz, ny, nx): peak signal-to-noise ratio, 20 log10(max |truth| / root mean square of
 /// |image - truth|), in dB, and root mean square of the error over that of the truth, in percent. Either pointer may be NULL.

@@ -2,12 +2,12 @@
 
 use super::plan::{isoc_mri, with_plan};
 use super::tensors::{images_from, images_to, samples_from, samples_to};
-use crate::array::{Array, ArrayMut};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, count as number};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
-use crate::mri::Mri;
-use crate::solve::history::Progress;
+use isocenter_base::array::{Array, ArrayMut};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_mri::Mri;
+use isocenter_solve::history::Progress;
 
 /// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
 /// `samples`: complex (coils, samples).

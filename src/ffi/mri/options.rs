@@ -1,9 +1,9 @@
 //! How to compute.
 
 use super::plan::{isoc_mri, with_plan};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
-use crate::mri::{Algorithm, Method, Normal, Options, Penalty, Wavelet};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_mri::{Algorithm, Method, Normal, Options, Penalty, Wavelet};
 use std::ffi::c_void;
 
 /// How Fourier sums are computed.

@@ -2,13 +2,13 @@
 
 use super::plan::{isoc_mri, with_plan};
 use super::tensors::{expect_by_sample, expect_grids};
-use crate::array::DType;
-use crate::cpu::buffer::collected;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count, guard};
 use crate::ffi::tensor::{Expected, isoc_tensor};
-use crate::mri::MAX_SIDE;
-use crate::phantom::{Ellipsoid, SheppLogan};
+use isocenter_base::array::DType;
+use isocenter_base::cpu::buffer::collected;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_base::phantom::{Ellipsoid, SheppLogan};
+use isocenter_mri::MAX_SIDE;
 
 /// Contrasts of isoc_mri_shepp_logan.
 #[repr(u32)]

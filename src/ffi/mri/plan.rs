@@ -1,9 +1,9 @@
 //! Plans.
 
-use crate::error::{Result, Status};
 use crate::ffi::context::isoc_context;
 use crate::ffi::plans::Plans;
-use crate::mri::Mri;
+use isocenter_base::error::{Result, Status};
+use isocenter_mri::Mri;
 
 /// A plan for non-Cartesian MRI: geometry, options, weights, maps, Q. Opaque. Any thread may use it; calls on one plan wait for
 /// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor; the

@@ -1,10 +1,10 @@
 //! The Toeplitz kernel Q.
 
 use super::plan::{isoc_mri, with_plan};
-use crate::array::DType;
-use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, isoc_tensor};
-use crate::mri::Mri;
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status};
+use isocenter_mri::Mri;
 
 fn expect_q(mri: &Mri) -> Result<Expected<'_, 3>> {
     let shape = mri.q_grid()?;

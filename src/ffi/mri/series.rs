@@ -2,11 +2,11 @@
 
 use super::geometry::MAX_SAMPLES;
 use super::plan::{isoc_mri, with_plan};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{array, count};
 use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
-use crate::mri::{MAX_FRAMES, Mri};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_mri::{MAX_FRAMES, Mri};
 
 /// Makes the scan a series of frames with images of their own: frame f has `counts[f]` samples from `first[f]` on, in the trajectory's
 /// order; frames may overlap, and leave samples out. Images of all calls are then (frames, nz, ny, nx), or without coil maps

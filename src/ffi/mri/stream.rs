@@ -3,11 +3,11 @@
 use super::geometry::MAX_SAMPLES;
 use super::plan::{isoc_mri, with_plan};
 use super::tensors::{expect_samples, images_to};
-use crate::array::{ArrayMut, DType};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{count, set_bytes};
 use crate::ffi::tensor::{isoc_dtype, isoc_tensor};
-use crate::mri::{Mri, Portion};
+use isocenter_base::array::{ArrayMut, DType};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_mri::{Mri, Portion};
 use std::ffi::c_void;
 
 /// Fills `samples`, (coils, count), contiguous, of the type that the call was given, with samples first to first + count of the trajectory.

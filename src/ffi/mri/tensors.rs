@@ -1,9 +1,9 @@
 //! What the calls expect of their tensors.
 
-use crate::array::{Array, ArrayMut, DType};
-use crate::error::{Result, Status};
 use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
-use crate::mri::{Geometry, Mri};
+use isocenter_base::array::{Array, ArrayMut, DType};
+use isocenter_base::error::{Result, Status};
+use isocenter_mri::{Geometry, Mri};
 
 /// One value a sample.
 pub(super) fn expect_by_sample<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 1>> {

@@ -5,15 +5,15 @@ use super::events::{MAX_EVENTS, isoc_pet_dropped};
 use super::plan::{isoc_pet, with_plan};
 use super::scanner::MAX_LABELS;
 use super::tensors::{expect_histos, expect_host_image, of_crystals};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor, sizes};
-use crate::pet::Pet;
-use crate::pet::background::{ScatterArrays, ScatterOptions};
-use crate::pet::factors::{Accidentals, DIRECTIONS, MAX_DIRECTIONS};
-use crate::pet::scanner::DelayArrays;
-use crate::pet::scatter::{EnergyWindow, Found, Model};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::Pet;
+use isocenter_pet::background::{ScatterArrays, ScatterOptions};
+use isocenter_pet::factors::{Accidentals, DIRECTIONS, MAX_DIRECTIONS};
+use isocenter_pet::scanner::DelayArrays;
+use isocenter_pet::scatter::{EnergyWindow, Found, Model};
 
 fn accidentals(pet: &Pet, duration: f64, window: f64) -> Result<Accidentals> {
     if !window.is_finite() {

@@ -2,12 +2,12 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::{expect_histos, of_crystals};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor, sizes};
-use crate::pet::corrections::FactorOptions;
-use crate::pet::factors::{Acquisition, DIRECTIONS, MAX_DIRECTIONS};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::corrections::FactorOptions;
+use isocenter_pet::factors::{Acquisition, DIRECTIONS, MAX_DIRECTIONS};
 
 /// What factors are for. Set `struct_size` and zero the rest for an image in decays a voxel.
 #[repr(C)]

@@ -2,12 +2,12 @@
 
 use super::events::expect_events;
 use super::plan::{isoc_pet, with_plan};
-use crate::array::DType;
-use crate::error::Status;
 use crate::ffi::boundary::{Sized32, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
-use crate::pet::events::EventArrays;
-use crate::pet::scanner::{DetectedMut, Lost};
+use isocenter_base::array::DType;
+use isocenter_base::error::Status;
+use isocenter_pet::events::EventArrays;
+use isocenter_pet::scanner::{DetectedMut, Lost};
 
 /// Events that isoc_pet_detect did not detect, by the first cause that applies, in this order.
 #[repr(C)]

@@ -2,13 +2,13 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::expect_histos;
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
-use crate::gpu::Device;
-use crate::pet::dropped::Dropped;
-use crate::pet::events::EventArrays;
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_base::gpu::Device;
+use isocenter_pet::dropped::Dropped;
+use isocenter_pet::events::EventArrays;
 use std::sync::Arc;
 
 /// Events that are in no histo-image, by the first cause that applies, in this order.

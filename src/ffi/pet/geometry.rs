@@ -1,12 +1,12 @@
 //! Lattice and views.
 
 use super::plan::{isoc_pet, with_plan};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, first_size, isoc_tensor};
-use crate::pet::lattice::MAX_SIDE;
-use crate::pet::{Lattice, View, Views};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::lattice::MAX_SIDE;
+use isocenter_pet::{Lattice, View, Views};
 
 /// Lattice and views, in millimetres and radians.
 ///

@@ -2,9 +2,9 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::expect_host_image;
-use crate::error::{Status, fail};
 use crate::ffi::boundary::{array, count, set_out};
 use crate::ffi::tensor::isoc_tensor;
+use isocenter_base::error::{Status, fail};
 
 const MAX_SPHERES: usize = 1 << 20;
 

@@ -3,9 +3,9 @@
 use super::background::{directions_of, isoc_pet_scatter_options, scatter_options};
 use super::corrections::{expect_map, factor_options, isoc_pet_factor_options};
 use super::plan::{isoc_pet, with_plan};
-use crate::error::Status;
 use crate::ffi::boundary::set_bytes;
 use crate::ffi::tensor::isoc_tensor;
+use isocenter_base::error::Status;
 
 /// Number of bytes of working memory that isoc_pet_factors needs under the present geometry and scanner. `host_bytes`: of the host, as memory_cap counts them,
 /// with what it copies of its input; `gpu_bytes`: of the GPU that it computes on, as gpu_memory_cap does, with what the plan keeps there; 0 on the processor.

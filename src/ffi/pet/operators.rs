@@ -2,11 +2,11 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::{expect_histos, expect_image};
-use crate::array::{Array, DType};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, array, count};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
-use crate::pet::{Histos, Iteration, Pet};
+use isocenter_base::array::{Array, DType};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::{Histos, Iteration, Pet};
 
 /// What a pass over the views saw.
 #[repr(C)]

@@ -2,9 +2,9 @@
 
 use super::geometry::MAX_VIEWS;
 use super::plan::{isoc_pet, with_plan};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
-use crate::pet::{Algorithm, Method, Options, Order, Projector};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::{Algorithm, Method, Options, Order, Projector};
 use std::ffi::c_void;
 
 /// How projections are computed.

@@ -2,11 +2,11 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::expect_host_image;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{array, count};
 use crate::ffi::tensor::isoc_tensor;
-use crate::pet::phantom::{Object, Phantom, Quantity};
-use crate::phantom::Shape;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_base::phantom::Shape;
+use isocenter_pet::phantom::{Object, Phantom, Quantity};
 
 /// Shape of a body.
 #[repr(u32)]

@@ -1,9 +1,9 @@
 //! Plans.
 
-use crate::error::{Result, Status};
 use crate::ffi::context::isoc_context;
 use crate::ffi::plans::Plans;
-use crate::pet::Pet;
+use isocenter_base::error::{Result, Status};
+use isocenter_pet::Pet;
 
 /// A plan for DIRECT time-of-flight PET: lattice, views, response, options. Opaque. Any thread may use it; calls on one plan wait for
 /// each other, different plans run at the same time. It computes on the first GPU of its context, or on the processor.

@@ -2,11 +2,11 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::expect_image;
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, read_struct, set_out};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor};
-use crate::pet::{Potential, Prior};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::{Potential, Prior};
 
 /// What two neighbouring voxels f and g cost.
 #[repr(u32)]

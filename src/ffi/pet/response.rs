@@ -1,9 +1,9 @@
 //! The response of the scanner.
 
 use super::plan::{isoc_pet, with_plan};
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, array, count, read_struct};
-use crate::pet::{Cut, Profile, Radial, Response, Shape};
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::{Cut, Profile, Radial, Response, Shape};
 
 /// Radial profile of the response.
 #[repr(u32)]

@@ -2,11 +2,11 @@
 
 use super::events::{MAX_EVENTS, isoc_pet_dropped};
 use super::plan::{isoc_pet, with_plan};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, array, count, guard, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor, sizes};
-use crate::pet::scanner::{Blocks, CrystalArrays, Crystals, MAX_CRYSTALS, MAX_TIME_BINS, Scanner, TimeBins};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::scanner::{Blocks, CrystalArrays, Crystals, MAX_CRYSTALS, MAX_TIME_BINS, Scanner, TimeBins};
 
 /// Sizes of crystals, and time bins.
 ///
@@ -169,7 +169,7 @@ pub unsafe extern "C" fn isoc_pet_set_scanner(
                 Some(unsafe { array(given.time_edges, n + 1, "scanner.time_edges") }?)
             }
         };
-        let row = |from: &crate::array::Array<2>, k: usize| {
+        let row = |from: &isocenter_base::array::Array<2>, k: usize| {
             let mut row = [0.0; 3];
             from.read_row([k, 0], &mut row);
             row

@@ -6,16 +6,16 @@ use super::phantom::{isoc_pet_body, phantom};
 use super::plan::{isoc_pet, with_plan};
 use super::response::radial;
 use super::tensors::{expect_host_histos, expect_host_image};
-use crate::array::DType;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{Sized32, read_struct, write_struct};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
-use crate::pet::Pet;
-use crate::pet::events::EventArraysMut;
-use crate::pet::factors::AttenuationMap;
-use crate::pet::phantom::Phantom;
-use crate::pet::scatter::EnergyWindow;
-use crate::pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
+use isocenter_base::array::DType;
+use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::Pet;
+use isocenter_pet::events::EventArraysMut;
+use isocenter_pet::factors::AttenuationMap;
+use isocenter_pet::phantom::Phantom;
+use isocenter_pet::scatter::EnergyWindow;
+use isocenter_pet::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
 
 /// A scan to simulate: decays in a phantom, measured by a cylinder of detectors about the z axis.
 ///

@@ -2,8 +2,8 @@
 
 use super::plan::{isoc_pet, with_plan};
 use super::response::MAX_ENTRIES;
-use crate::error::{Result, Status, fail};
 use crate::ffi::boundary::{OutList, Sized32, array, count, read_struct, write_struct};
+use isocenter_base::error::{Result, Status, fail};
 
 /// Sizes of a view's tables, and what their kernels hold.
 #[repr(C)]

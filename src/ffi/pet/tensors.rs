@@ -1,9 +1,9 @@
 //! What the calls expect of their tensors.
 
-use crate::array::DType;
-use crate::error::Result;
 use crate::ffi::tensor::Expected;
-use crate::pet::Pet;
+use isocenter_base::array::DType;
+use isocenter_base::error::Result;
+use isocenter_pet::Pet;
 
 /// An image.
 pub(super) fn expect_image<'p>(pet: &'p Pet, name: &'static str) -> Result<Expected<'p, 3>> {

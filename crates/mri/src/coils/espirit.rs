@@ -1,0 +1,85 @@
+//! ESPIRiT: M. Uecker, P. Lai, M. J. Murphy, P. Virtue, M. Elad, J. M. Pauly, S. S. Vasanawala, M. Lustig, "ESPIRiT - an eigenvalue
+//! approach to autocalibrating parallel MRI", Magn. Reson. Med. 71:990-1001, 2014.
+//!
+//! Blocks x of k-space lie in a space W W^H that the calibration data show. Data whose blocks all do are their own projection, averaged over
+//! the blocks that an element is in: a convolution, which at each voxel is a matrix, G(r) = 1 / M sum over o, p of
+//! (W W^H)(o, p) exp(2 pi i (o - p).r), o and p elements of a block of M. Sensitivities are its eigenvectors of eigenvalue 1.
+
+use super::calibration::Calibration;
+use super::lags::{Lags, pairs};
+use isocenter_base::context::Job;
+use isocenter_base::cpu::buffer::Buffer;
+use isocenter_base::cpu::level::Level;
+use isocenter_base::cpu::parallel::*;
+use isocenter_base::error::{Result, fail};
+use isocenter_solve::leading::{Leading, leading};
+use isocenter_solve::products::RowsProduct;
+use rustfft::num_complex::Complex;
+
+/// The signal space of the calibration data: vectors of unit length, one after another, `[vector][coil][z][y][x]`.
+pub(super) struct SignalSpace {
+    pub(super) vectors: Buffer<Complex<f64>>,
+    /// Elements of a block of all coils.
+    pub(super) size: usize,
+}
+
+/// Part of the eigenproblem of the whole work of a call.
+pub(super) const SHARE: f64 = 0.3;
+
+/// Keeps singular values of the calibration matrix above `threshold` times the largest.
+pub(super) fn signal_space(
+    data: &Calibration,
+    kernel: [usize; 3],
+    threshold: f64,
+    level: Level,
+    job: &Job,
+) -> Result<SignalSpace> {
+    let gram = data.gram(kernel, level, job)?;
+    let size = data.coils * kernel.iter().product::<usize>();
+    // Singular values are the roots of the Gram matrix's eigenvalues.
+    let Leading { values, vectors, count } = leading(gram, size, threshold * threshold, level, |part| {
+        job.advance(part * SHARE);
+        job.check()
+    })?;
+    if count == 0 {
+        fail!(
+            OutOfRange,
+            "calibration has no signal space: its largest singular value is {}",
+            values[0].max(0.0).sqrt()
+        );
+    }
+    if count == size {
+        job.note(format!(
+            "all {size} singular values of the calibration matrix are above options.threshold, {threshold}, of the largest: that leaves \
+             no space without signal, and coil maps without a meaning; is it noise, or fewer blocks than a kernel has elements?"
+        ));
+    }
+    Ok(SignalSpace { vectors, size })
+}
+
+/// G in k-space: the projection's entries, summed by distance.
+pub(super) fn projection_lags(space: &SignalSpace, coils: usize, kernel: [usize; 3]) -> Result<Lags> {
+    let reach = kernel.map(|k| k - 1);
+    let mut lags = Lags::zero(coils, reach)?;
+    let count = lags.count();
+    let block: usize = kernel.iter().product();
+    let pairs: Vec<(usize, usize)> = pairs(coils).collect();
+    let place = |k: usize| [k / (kernel[1] * kernel[2]), k / kernel[2] % kernel[1], k % kernel[2]];
+    let sides = reach.map(|r| 2 * r + 1);
+    let scale = 1.0 / block as f64;
+    lags.values.par_chunks_exact_mut(count).zip(&pairs).for_each_init(
+        || RowsProduct::new(&space.vectors, space.size, block),
+        |product, (sums, (c, d))| {
+            product.compute(c * block, d * block);
+            for j in 0..block {
+                let to = place(j);
+                for (i, value) in product.column(j).enumerate() {
+                    let at = place(i);
+                    let [z, y, x]: [usize; 3] = std::array::from_fn(|a| at[a] + reach[a] - to[a]);
+                    sums[(z * sides[1] + y) * sides[2] + x] += value * scale;
+                }
+            }
+        },
+    );
+    Ok(lags)
+}

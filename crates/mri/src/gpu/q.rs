@@ -1,0 +1,333 @@
+//! Q on the GPU: its spectra, and F^H W F of a problem's images by them.
+
+use super::coils::CoilKernels;
+use super::workspace::{check_available, coils_at_once, side_by_side};
+use crate::basis::Mixing;
+use crate::convolutions::{self, Convolutions};
+use isocenter_base::context::Job;
+use isocenter_base::cpu::buffer::{Buffer, collected};
+use isocenter_base::error::Result;
+use isocenter_base::gpu::fft::{Direction, Images, Maps, PrunedFft};
+use isocenter_base::gpu::{Device, Lent, Queue, WorkspaceBytes, copy_between};
+use isocenter_nufft::Scalar;
+use isocenter_nufft::gpu::{Buffers, MatrixSpectra, Spectra, Strided, Toeplitz};
+use isocenter_nufft::toeplitz::{differences, doubled};
+use std::marker::PhantomData;
+
+/// Q and what applies it, for images on one grid.
+pub(super) struct Q<T> {
+    grid: [usize; 3],
+    toeplitz: Toeplitz,
+    /// `[convolution][kz][ky][kx]`, and of a matrix as [`MatrixSpectra`] says.
+    spectra: Lent,
+    kind: Kind,
+    convolutions: usize,
+    coil_kernels: CoilKernels,
+    real: PhantomData<T>,
+}
+
+/// What convolutions are to each other.
+pub(super) enum Kind {
+    Alone,
+    /// A sum between factors of voxels, `[convolution][voxel]`.
+    Factors(Lent),
+    /// A matrix between images.
+    Mixed(Mixing),
+}
+
+/// The images of a problem, its coils' sensitivities, and where their product with Q goes.
+#[derive(Clone, Copy)]
+pub(super) struct QArrays {
+    pub(super) image: u64,
+    pub(super) out: u64,
+    /// None for images that one coil sees as they are.
+    pub(super) maps: Option<Maps>,
+    pub(super) coils: usize,
+}
+
+impl<T: Scalar> Q<T> {
+    /// From its values on the doubled grid, of so many convolutions.
+    pub(super) fn new(
+        queue: &Queue,
+        grid: [usize; 3],
+        spectra: Lent,
+        (convolutions, kind): (usize, Kind),
+    ) -> Result<Self> {
+        let toeplitz = Toeplitz::new(&queue.device, grid, doubled(grid), T::PRECISION)?;
+        let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
+        Ok(Self { grid, toeplitz, spectra, kind, convolutions, coil_kernels, real: PhantomData })
+    }
+
+    /// Of so many convolutions; `fill(index, kernel)` writes each one's q to complex numbers on the grid of differences. Waits until that
+    /// has been read.
+    ///
+    /// # Safety
+    /// The GPU is current.
+    pub(super) unsafe fn from_kernels(
+        queue: &Queue,
+        grid: [usize; 3],
+        (convolutions, kind): (usize, Kind),
+        mut fill: impl FnMut(usize, u64) -> Result<()>,
+    ) -> Result<Self> {
+        let (from, double) = (differences(grid), doubled(grid));
+        let numbers = match &kind {
+            Kind::Mixed(mixing) => Self::matrix(0, *mixing).numbers(),
+            Kind::Alone | Kind::Factors(_) => convolutions,
+        };
+        let spectra = queue.pool.take(numbers * Self::spectrum_bytes(grid))?;
+        let taken = |grid: [usize; 3]| queue.pool.take(grid.iter().product::<usize>() * T::PRECISION.complex());
+        let (kernel, complex) = (taken(from)?, taken(double)?);
+        let ones = from.map(|n| vec![1.0; n]);
+        let fft = PrunedFft::new(&queue.device, from, double, ones.each_ref().map(Vec::as_slice), T::PRECISION)?;
+        let scratch = queue.pool.take(fft.scratch_bytes(1))?;
+        let made = Self::new(queue, grid, spectra, (convolutions, kind))?;
+        let images = Images { address: kernel.address(), maps: None };
+        let filled = (0..convolutions).try_for_each(|index| {
+            fill(index, kernel.address())?;
+            // SAFETY: memory of the sizes that are asked for; by this function's contract.
+            unsafe {
+                fft.pad(&images, complex.address(), scratch.address(), 1, Direction::Forward, &queue.stream)?;
+                made.toeplitz.real_part(complex.address(), made.spectrum(index), &queue.stream)
+            }
+        });
+        // Tables of the transforms are in use until then, whatever became of them.
+        queue.stream.synchronize()?;
+        filled.map(|()| made)
+    }
+
+    /// The same on another GPU, from the memory of the one that has it; that GPU is current.
+    ///
+    /// # Safety
+    /// This Q stays until the queue's stream has passed its copy.
+    pub(super) unsafe fn duplicate(&self, on: &Device, queue: &Queue) -> Result<Self> {
+        let copied = |from: &Lent| -> Result<Lent> {
+            let own = queue.pool.take(from.bytes())?;
+            // SAFETY: as many bytes; by this function's contract.
+            unsafe {
+                copy_between((from.address(), on), (own.address(), &queue.device), from.bytes(), &queue.stream)?;
+            }
+            Ok(own)
+        };
+        let kind = match &self.kind {
+            Kind::Alone => Kind::Alone,
+            Kind::Factors(factors) => Kind::Factors(copied(factors)?),
+            Kind::Mixed(mixing) => Kind::Mixed(*mixing),
+        };
+        Self::new(queue, self.grid, copied(&self.spectra)?, (self.convolutions, kind))
+    }
+
+    fn spectrum(&self, index: usize) -> Strided {
+        match self.kind {
+            Kind::Mixed(mixing) => Self::matrix(self.spectra.address(), mixing).spectrum(index),
+            Kind::Alone | Kind::Factors(_) => {
+                let address = self.spectra.address() + (index * Self::spectrum_bytes(self.grid)) as u64;
+                Strided { address, stride: 1 }
+            }
+        }
+    }
+
+    fn matrix(address: u64, Mixing { images, complex }: Mixing) -> MatrixSpectra {
+        MatrixSpectra { address, images, complex, precision: T::PRECISION }
+    }
+
+    fn spectrum_bytes(grid: [usize; 3]) -> usize {
+        doubled(grid).iter().product::<usize>() * T::PRECISION.bytes()
+    }
+
+    /// Bytes that it holds.
+    pub(super) fn bytes(&self) -> u64 {
+        let factors = if let Kind::Factors(factors) = &self.kind { factors.bytes() } else { 0 };
+        (self.spectra.bytes() + factors) as u64
+    }
+
+    /// Bytes that one for images on this grid holds.
+    pub(super) fn bytes_of(grid: [usize; 3], of: &Convolutions) -> u64 {
+        let spectrum = Self::spectrum_bytes(grid);
+        let bytes = match of.kind() {
+            convolutions::Kind::Alone => spectrum,
+            convolutions::Kind::Factors => {
+                of.count() * (spectrum + grid.iter().product::<usize>() * T::PRECISION.complex())
+            }
+            convolutions::Kind::Mixed(mixing) => Self::matrix(0, mixing).numbers() * spectrum,
+        };
+        bytes as u64
+    }
+
+    /// Bytes of q and its transform, while Q is made.
+    pub(super) fn bytes_while_made(grid: [usize; 3]) -> u64 {
+        let numbers = differences(grid).iter().product::<usize>() + 2 * doubled(grid).iter().product::<usize>();
+        (numbers * T::PRECISION.complex()) as u64
+    }
+
+    /// Working memory of a product for an image that so many coils see, or with a field of one coil after the other.
+    pub(super) fn workspace_bytes(grid: [usize; 3], coils: usize, of: &Convolutions) -> WorkspaceBytes {
+        let toeplitz = |images| Toeplitz::workspace_bytes(grid, doubled(grid), T::PRECISION, images);
+        let images = |count: usize| (count * grid.iter().product::<usize>() * T::PRECISION.complex()) as u64;
+        match of.kind() {
+            convolutions::Kind::Alone => side_by_side(toeplitz(1), toeplitz(coils)),
+            convolutions::Kind::Factors => side_by_side(toeplitz(1), toeplitz(of.count())).plus(images(2)),
+            convolutions::Kind::Mixed(Mixing { images: count, .. }) => {
+                // All images at once: columns are what there can be fewer of.
+                let least = Toeplitz::minimum_bytes(grid, doubled(grid), T::PRECISION, count);
+                WorkspaceBytes { minimum: least, ..toeplitz(count) }.plus(images(count))
+            }
+        }
+    }
+
+    /// The first convolution's values on the doubled grid, frequency 0 first.
+    pub(super) fn values(&self, queue: &Queue) -> Result<Vec<f64>> {
+        let mut values = Buffer::<T>::zeroed(doubled(self.grid).iter().product())?;
+        queue.fetch(self.spectra.address(), &mut values)?;
+        collected(values.iter().map(|v| v.wide()))
+    }
+
+    /// out = F^H W F image, in so many bytes of working memory.
+    ///
+    /// # Safety
+    /// Image and result are apart from each other and, like the maps of so many coils, on this GPU until the stream has passed
+    /// this; the GPU is current.
+    pub(super) unsafe fn apply(&mut self, queue: &Queue, arrays: QArrays, available: u64, job: &Job) -> Result<()> {
+        match &self.kind {
+            Kind::Alone => {}
+            Kind::Factors(factors) => {
+                let factors = Maps { address: factors.address(), stride: self.grid.iter().product() };
+                // SAFETY: by this function's contract.
+                return unsafe { self.apply_between(queue, factors, arrays, available, job) };
+            }
+            Kind::Mixed(mixing) => {
+                let mixing = *mixing;
+                // SAFETY: by this function's contract.
+                return unsafe { self.apply_matrix(queue, mixing, arrays, available, job) };
+            }
+        }
+        let QArrays { image, out, maps, coils } = arrays;
+        let (group, scratch) = self.scratch(queue, coils, available)?;
+        let buffers = Buffers { input: image, output: out, scratch: scratch.address() };
+        let (spectra, stream) = (Spectra::shared(self.spectra.address()), &queue.stream);
+        let Some(maps) = maps else {
+            // SAFETY: by this function's contract, with as much scratch memory as is asked for.
+            return unsafe { self.toeplitz.apply(spectra, 1, buffers, stream) };
+        };
+        for coil in (0..coils).step_by(group) {
+            job.check()?;
+            let some = group.min(coils - coil);
+            // SAFETY: as above, with maps of so many coils.
+            unsafe { self.toeplitz.apply_coils(spectra, some, behind::<T>(maps, coil), buffers, coil > 0, stream)? };
+        }
+        Ok(())
+    }
+
+    /// The same of convolutions between factors of voxels, coil by coil: convolutions take the place of coils, factors that of their
+    /// sensitivities.
+    ///
+    /// # Safety
+    /// As for `apply`.
+    unsafe fn apply_between(
+        &mut self,
+        queue: &Queue,
+        factors: Maps,
+        arrays: QArrays,
+        available: u64,
+        job: &Job,
+    ) -> Result<()> {
+        let QArrays { image, out, maps, coils } = arrays;
+        let voxels = factors.stride;
+        let bytes = voxels * T::PRECISION.complex();
+        check_available(available, 2 * bytes as u64)?;
+        let (group, scratch) = self.scratch(queue, self.convolutions, available - 2 * bytes as u64)?;
+        let seen = match maps {
+            Some(_) => Some([queue.pool.take(bytes)?, queue.pool.take(bytes)?]),
+            None => None,
+        };
+        let [input, output] = seen.as_ref().map_or([image, out], |[input, output]| [input.address(), output.address()]);
+        let buffers = Buffers { input, output, scratch: scratch.address() };
+        for coil in 0..coils {
+            if let Some(maps) = maps {
+                // SAFETY: by this function's contract, with room for an image.
+                unsafe { self.coil_kernels.multiply(queue, behind::<T>(maps, coil), image, input, [voxels, 1])? };
+            }
+            for first in (0..self.convolutions).step_by(group) {
+                job.check()?;
+                let some = group.min(self.convolutions - first);
+                let spectra = Spectra {
+                    address: self.spectrum(first).address,
+                    stride: Self::spectrum_bytes(self.grid) / T::PRECISION.bytes(),
+                };
+                let factors = behind::<T>(factors, first);
+                // SAFETY: as above, with factors and spectra of so many convolutions.
+                unsafe { self.toeplitz.apply_coils(spectra, some, factors, buffers, first > 0, &queue.stream)? };
+            }
+            if let Some(maps) = maps {
+                let to = (out, coil > 0);
+                // SAFETY: as above.
+                unsafe { self.coil_kernels.combine(queue, behind::<T>(maps, coil), to, output, [voxels, 1])? };
+            }
+        }
+        Ok(())
+    }
+
+    /// The same of a matrix of convolutions between images, coil by coil.
+    ///
+    /// # Safety
+    /// As for `apply`.
+    unsafe fn apply_matrix(
+        &mut self,
+        queue: &Queue,
+        mixing: Mixing,
+        arrays: QArrays,
+        available: u64,
+        job: &Job,
+    ) -> Result<()> {
+        let (QArrays { image, out, maps, coils }, images) = (arrays, mixing.images);
+        let voxels: usize = self.grid.iter().product();
+        let bytes = (voxels * T::PRECISION.complex()) as u64;
+        let (seen, available) = match maps {
+            Some(_) => {
+                let taken = images as u64 * bytes;
+                check_available(available, taken)?;
+                (Some(queue.pool.take(taken as usize)?), available - taken)
+            }
+            None => (None, available),
+        };
+        self.toeplitz.limit_scratch(images, usize::try_from(available).unwrap_or(usize::MAX));
+        check_available(available, self.toeplitz.scratch_bytes(images) as u64)?;
+        let scratch = queue.pool.take(self.toeplitz.scratch_bytes(images))?;
+        let (matrix, stream) = (Self::matrix(self.spectra.address(), mixing), &queue.stream);
+        let (Some(maps), Some(seen)) = (maps, seen) else {
+            let buffers = Buffers { input: image, output: out, scratch: scratch.address() };
+            // SAFETY: by this function's contract, with as much scratch memory as is asked for.
+            return unsafe { self.toeplitz.apply_matrix(matrix, buffers, stream) };
+        };
+        let buffers = Buffers { input: seen.address(), output: seen.address(), scratch: scratch.address() };
+        let places = |of: u64| (0..images as u64).map(move |k| of + k * bytes);
+        for coil in 0..coils {
+            job.check()?;
+            let map = behind::<T>(maps, coil);
+            // SAFETY: as above, with room for all images.
+            unsafe {
+                for (from, to) in places(image).zip(places(seen.address())) {
+                    self.coil_kernels.multiply(queue, map, from, to, [voxels, 1])?;
+                }
+                self.toeplitz.apply_matrix(matrix, buffers, stream)?;
+                for (from, to) in places(seen.address()).zip(places(out)) {
+                    self.coil_kernels.combine(queue, map, (to, coil > 0), from, [voxels, 1])?;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// How many of so many images are convolved side by side, and scratch memory for them.
+    fn scratch(&mut self, queue: &Queue, images: usize, available: u64) -> Result<(usize, Lent)> {
+        let toeplitz = &mut self.toeplitz;
+        let group = coils_at_once(images, available, |c| toeplitz.scratch_bytes(c) as u64);
+        toeplitz.limit_scratch(group, usize::try_from(available).unwrap_or(usize::MAX));
+        check_available(available, toeplitz.scratch_bytes(group) as u64)?;
+        Ok((group, queue.pool.take(toeplitz.scratch_bytes(group))?))
+    }
+}
+
+/// Maps from this coil on.
+fn behind<T: Scalar>(maps: Maps, coil: usize) -> Maps {
+    Maps { address: maps.address + (coil * maps.stride * T::PRECISION.complex()) as u64, ..maps }
+}

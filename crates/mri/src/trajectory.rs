@@ -1,0 +1,189 @@
+//! Where k-space was sampled.
+
+use isocenter_base::cpu::buffer::copied;
+use isocenter_base::error::{Result, fail};
+use std::f64::consts::PI;
+use std::ops::Range;
+
+/// Unit of a trajectory. There is no default: peers differ, and a wrong guess folds or shrinks the image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unit {
+    /// Cycles per voxel: within +-0.5.
+    CyclesPerVoxel,
+    /// Cycles per field of view: within +-N/2 along an axis of N voxels.
+    CyclesPerFieldOfView,
+    /// Radians per voxel: within +-pi.
+    RadiansPerVoxel,
+}
+
+impl Unit {
+    const ALL: [Unit; 3] = [Unit::CyclesPerVoxel, Unit::CyclesPerFieldOfView, Unit::RadiansPerVoxel];
+
+    fn name(self) -> &'static str {
+        match self {
+            Unit::CyclesPerVoxel => "cycles per voxel",
+            Unit::CyclesPerFieldOfView => "cycles per field of view",
+            Unit::RadiansPerVoxel => "radians per voxel",
+        }
+    }
+
+    /// Largest value along an axis of n voxels.
+    fn bound(self, n: usize) -> f64 {
+        match self {
+            Unit::CyclesPerVoxel => 0.5,
+            Unit::CyclesPerFieldOfView => n as f64 / 2.0,
+            Unit::RadiansPerVoxel => PI,
+        }
+    }
+}
+
+/// Sample positions in cycles per voxel, within +-0.5.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Trajectory {
+    /// Along x, y, z; z is all 0 for two axes.
+    axes: [Vec<f64>; 3],
+    dims: usize,
+    /// The image is one voxel deep.
+    plane: bool,
+    suspicion: Option<String>,
+}
+
+/// Values in single precision may be this much over the bound: +-pi rounded to 24 bits is.
+const SLACK: f64 = 1.0 + 1e-6;
+/// A trajectory that stays within this part of the bound may have another unit: cycles taken for radians stay within 0.16.
+const SUSPICIOUS: f64 = 0.25;
+
+impl Trajectory {
+    /// From `values[sample][axis]`, x first, two or three axes, for an image on a grid `[nz, ny, nx]`.
+    pub fn new(values: &[f64], unit: Unit, grid: [usize; 3], dims: usize) -> Result<Self> {
+        if !(2..=3).contains(&dims) || (dims == 2 && grid[0] > 1) {
+            fail!(OutOfRange, "a trajectory has {dims} axes; an image on a grid of {grid:?} needs 2 or 3, a volume 3");
+        }
+        if values.is_empty() || !values.len().is_multiple_of(dims) {
+            fail!(TensorShape, "a trajectory of {} values is not {dims} values a sample", values.len());
+        }
+        let sizes = [grid[2], grid[1], grid[0]];
+        let mut largest = [0.0f64; 3];
+        for (k, v) in values.iter().enumerate() {
+            if !v.is_finite() {
+                fail!(NotFiniteData, "trajectory[{}, {}] is {v}; it must be finite", k / dims, k % dims);
+            }
+            largest[k % dims] = largest[k % dims].max(v.abs());
+        }
+        let fits = |u: Unit| (0..dims).all(|d| largest[d] <= u.bound(sizes[d]) * SLACK);
+        if !fits(unit) {
+            let over = |k: &usize| values[*k].abs() > unit.bound(sizes[k % dims]) * SLACK;
+            let first = (0..values.len()).find(over).unwrap_or_default();
+            let others: Vec<&str> = Unit::ALL.into_iter().filter(|u| fits(*u)).map(Unit::name).collect();
+            let hint = match others.len() {
+                0 => "no unit fits all samples".to_owned(),
+                _ => format!("all samples would fit {}", others.join(" or ")),
+            };
+            fail!(
+                OutOfRange,
+                "trajectory[{}, {}] is {} {}; it must be within +-{}; {hint}",
+                first / dims,
+                first % dims,
+                values[first],
+                unit.name(),
+                unit.bound(sizes[first % dims])
+            );
+        }
+        let axis = |d: usize| -> Result<Vec<f64>> {
+            let mut out = isocenter_base::cpu::buffer::zeros(values.len() / dims)?;
+            if d < dims {
+                let scale = 0.5 / unit.bound(sizes[d]);
+                let part = values[d..].iter().step_by(dims);
+                out.iter_mut().zip(part).for_each(|(k, v): (&mut f64, _)| *k = (v * scale).clamp(-0.5, 0.5));
+            }
+            Ok(out)
+        };
+        let plane = grid[0] == 1;
+        // One voxel has no frequency along z.
+        let asked = if plane { 2 } else { dims };
+        let suspicion =
+            suspicion(unit, values.len() / dims, &|u, d| (d < asked).then(|| largest[d] / u.bound(sizes[d])))
+                .or_else(|| divided_by_the_longest(unit, &sizes[..asked], &largest[..asked]));
+        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims, plane, suspicion })
+    }
+
+    /// Of a part of the samples.
+    pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
+        let [x, y, z] = self.axes.each_ref().map(|axis| copied(&axis[range.clone()]));
+        Ok(Self { axes: [x?, y?, z?], dims: self.dims, plane: self.plane, suspicion: None })
+    }
+
+    /// Samples.
+    pub fn samples(&self) -> usize {
+        self.axes[0].len()
+    }
+
+    /// Axes that it was given with.
+    pub(super) fn dims(&self) -> usize {
+        self.dims
+    }
+
+    /// Axes along which the image is more than a voxel deep.
+    pub(super) fn image_dims(&self) -> usize {
+        if self.plane { 2 } else { self.dims }
+    }
+
+    /// Cycles per voxel along x, y, z.
+    pub fn axes(&self) -> [&[f64]; 3] {
+        self.axes.each_ref().map(Vec::as_slice)
+    }
+
+    /// Sample m along z, y, x.
+    pub(super) fn zyx(&self, m: usize) -> [f64; 3] {
+        [self.axes[2][m], self.axes[1][m], self.axes[0][m]]
+    }
+
+    /// A remark if the samples cover so little of k-space that the unit may be wrong.
+    pub(super) fn suspicion(&self) -> Option<&str> {
+        self.suspicion.as_deref()
+    }
+}
+
+/// See [`Trajectory::suspicion`]; `reach`: the part of a unit's range that the values reach along an axis of the image.
+fn suspicion(unit: Unit, samples: usize, reach: &dyn Fn(Unit, usize) -> Option<f64>) -> Option<String> {
+    let part = |u| (0..3).filter_map(|d| reach(u, d)).fold(0.0, f64::max);
+    let seen = part(unit);
+    // Values of +-1, as normalised trajectories have them.
+    let normalised = unit == Unit::RadiansPerVoxel && (seen * std::f64::consts::PI - 1.0).abs() < 1e-3;
+    // A single sample, or samples of the centre alone, say nothing of the unit.
+    if samples < 2 || seen == 0.0 || (seen >= SUSPICIOUS && !normalised) {
+        return None;
+    }
+    let fits = |u: &Unit| (SUSPICIOUS..=SLACK).contains(&part(*u));
+    let others: Vec<String> = Unit::ALL
+        .into_iter()
+        .filter(fits)
+        .map(|u| format!("in {} they would reach {:.0} %", u.name(), 100.0 * part(u)))
+        .collect();
+    let hint = if others.is_empty() { String::new() } else { format!(" ({})", others.join(", ")) };
+    Some(format!(
+        "the trajectory reaches {:.2} % of the range of {}{hint}: is geometry.unit right?",
+        100.0 * seen,
+        unit.name()
+    ))
+}
+
+/// A remark on an axis whose range is not used by just so much as it is shorter than the longest one: frequencies per field of view were
+/// divided by the longest axis, where each has its own number of voxels.
+fn divided_by_the_longest(unit: Unit, sizes: &[usize], largest: &[f64]) -> Option<String> {
+    let longest = sizes.iter().copied().max()?;
+    let part = |d: usize| largest[d] / unit.bound(sizes[d]);
+    let full = (0..sizes.len()).any(|d| sizes[d] == longest && part(d) > 0.9);
+    let short = |d: &usize| {
+        let expected = sizes[*d] as f64 / longest as f64;
+        expected < 0.9 && (part(*d) / expected - 1.0).abs() < 0.07
+    };
+    let d = (0..sizes.len()).find(|d| full && short(d))?;
+    Some(format!(
+        "along {} the trajectory reaches {:.0} % of the range of {}, and that axis has {} voxels where the longest has {longest}: cycles per voxel are cycles per field of view divided by each axis's own number of voxels",
+        ["x", "y", "z"][d],
+        100.0 * part(d),
+        unit.name(),
+        sizes[d]
+    ))
+}

@@ -1,0 +1,5 @@
+//! Compiles the CUDA kernels of `kernels/nufft`.
+
+fn main() {
+    isocenter_nvcc::compile("nufft");
+}

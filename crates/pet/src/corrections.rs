@@ -1,0 +1,95 @@
+//! What a plan computes of its scanner for the model `A_v (H_v f) + additive_v`.
+
+use super::factors::{self, Acquisition, AttenuationMap, Factors, Hounsfield, Sampling};
+use super::gpu;
+use super::plan::Pet;
+use isocenter_base::array::{Array, ArrayMut, host};
+use isocenter_base::context::{LogLevel, NanPolicy};
+use isocenter_base::cpu::buffer::Buffer;
+use isocenter_base::cpu::parallel::*;
+use isocenter_base::error::Result;
+
+/// What factors are for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FactorOptions {
+    /// Which unit of activity the image has.
+    pub acquisition: Acquisition,
+    /// Of each view, about.
+    pub directions: usize,
+    /// Size of the attenuation map's voxels along x, y, z, mm; 0 is the lattice's.
+    pub map_voxel: [f64; 3],
+    /// The map's centre, mm from the lattice's.
+    pub map_centre: [f64; 3],
+}
+
+impl Default for FactorOptions {
+    fn default() -> Self {
+        Self {
+            acquisition: Acquisition::default(),
+            directions: factors::DIRECTIONS,
+            map_voxel: [0.0; 3],
+            map_centre: [0.0; 3],
+        }
+    }
+}
+
+impl Pet {
+    /// Writes the factors `[view][z][y][x]` of its scanner, with the crystals' efficiencies and a map of attenuation in 1/mm, `[z][y][x]`; both in host memory.
+    pub fn factors(
+        &mut self,
+        options: &FactorOptions,
+        efficiencies: Option<&Array<1>>,
+        attenuation: Option<&Array<3>>,
+        mut to: ArrayMut<4>,
+    ) -> Result<()> {
+        let lattice = *self.lattice()?;
+        let crystals = &self.scanner()?.crystals;
+        let FactorOptions { acquisition, directions, .. } = options;
+        let sampling = Sampling::new(self.view_set()?, &lattice, *directions)?;
+        self.check_memory("factors need", self.memory_of_factors(options, &sampling, attenuation.map(Array::shape))?)?;
+        let efficiencies = efficiencies.map(|from| self.read_efficiencies(from)).transpose()?;
+        let values = attenuation.map(|from| self.read_map(from)).transpose()?;
+        let map = match (&values, attenuation) {
+            (Some(values), Some(from)) => Some(self.map_of(options, values, from.shape())?),
+            _ => None,
+        };
+        if let Some(doubt) = map.as_ref().map(|map| self.doubt_of(map)).transpose()?.flatten() {
+            self.context.log(LogLevel::Warning, || doubt);
+        }
+        let given = efficiencies.as_deref();
+        let made = || Factors::new((sampling, &lattice), (crystals, given), map.as_ref(), acquisition);
+        let factors = self.context.install(made)?;
+        drop(values);
+        match self.gpus().first() {
+            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, self.stream()),
+            None => factors.write(&self.context, &to),
+        }
+    }
+
+    /// Writes attenuation in 1/mm at 511 keV of a CT's Hounsfield units, of a tube of so many kV.
+    pub fn attenuation(&self, kilovolts: f64, units: &Array<3>, to: &mut ArrayMut<3>) -> Result<()> {
+        let of = Hounsfield::new(kilovolts)?;
+        self.context.install(|| {
+            let mut values: Buffer = host::read(units, "hounsfield", NanPolicy::Error, &mut 0)?;
+            values.par_iter_mut().for_each(|v| *v = of.attenuation(f64::from(*v)) as f32);
+            host::write(&values, to);
+            Ok(())
+        })
+    }
+
+    /// A copy of crystals' efficiencies.
+    pub(super) fn read_efficiencies(&self, from: &Array<1>) -> Result<Buffer> {
+        self.context.install(|| host::read(from, "efficiencies", NanPolicy::Error, &mut 0))
+    }
+
+    /// See [`factors::doubt`].
+    pub(super) fn doubt_of(&self, map: &AttenuationMap) -> Result<Option<String>> {
+        let lattice = self.lattice()?;
+        self.context.install(|| factors::doubt(map, lattice))
+    }
+
+    /// A copy of an attenuation map.
+    pub(super) fn read_map(&self, from: &Array<3>) -> Result<Buffer> {
+        self.context.install(|| host::read(from, "attenuation", NanPolicy::Error, &mut 0))
+    }
+}

@@ -1,0 +1,233 @@
+use super::cases::{crystals, gaussian, histos, map, small};
+use super::*;
+use crate::phantom::{Object, Phantom, Quantity};
+use crate::response::Radial;
+use crate::scanner::Blocks;
+use crate::simulation::{Background, Resolution, Scan, Scanner, Source, Tally};
+use crate::views::Views;
+use isocenter_base::context::ContextOptions;
+use isocenter_base::cpu::level::Level;
+use isocenter_base::phantom::Shape;
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+
+fn written(factors: &Factors, context: &Context) -> Vec<f32> {
+    let views = factors.views.len();
+    let mut out = vec![f32::NAN; views * factors.lattice.voxels()];
+    factors.write(context, &histos(&mut out, views, &factors.lattice)).expect("factors");
+    out
+}
+
+/// Those of [`small`] crystals and the Gaussian map.
+fn of_small(views: &Views, lattice: &Lattice, directions: usize) -> Factors {
+    let (crystals, efficiencies) = small();
+    let (values, shape, voxel) = map();
+    let attenuation = AttenuationMap { values: &values, shape, voxel, centre: [0.0; 3] };
+    let crystals = (&crystals, Some(&efficiencies[..]));
+    let sampling = Sampling::new(views, lattice, directions).expect("directions");
+    Factors::new((sampling, lattice), crystals, Some(&attenuation), &Acquisition::default()).expect("factors")
+}
+
+fn context(options: ContextOptions) -> Context {
+    Context::new(options).expect("a context")
+}
+
+/// A crystal's middle, normal, and edges over their squares.
+type Plain = [[f64; 3]; 4];
+
+fn plain(crystals: &Crystals) -> Vec<Plain> {
+    let of = |v: [f32; 4]| [v[0], v[1], v[2]].map(f64::from);
+    let faces = &crystals.faces()[..crystals.count()];
+    let plain = faces.iter().map(|face| {
+        let [c, w, h] = [of(face.centre), of(face.width), of(face.height)];
+        let n = [w[1] * h[2] - w[2] * h[1], w[2] * h[0] - w[0] * h[2], w[0] * h[1] - w[1] * h[0]];
+        [c, n, w.map(|v| v / dot(w, w)), h.map(|v| v / dot(h, h))]
+    });
+    plain.collect()
+}
+
+fn dot(a: [f64; 3], b: [f64; 3]) -> f64 {
+    a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
+}
+
+/// The crystal that a line meets, by a look at all faces.
+fn meet(crystals: &[Plain], place: [f64; 3], along: [f64; 3]) -> Option<usize> {
+    let mut found: Option<(usize, f64)> = None;
+    for (k, [c, n, w, h]) in crystals.iter().enumerate() {
+        let to = [0, 1, 2].map(|d| c[d] - place[d]);
+        let t = dot(to, *n) / dot(along, *n);
+        let off = [0, 1, 2].map(|d| t * along[d] - to[d]);
+        // Comparisons with NaN fail.
+        if t > 0.0 && dot(off, *w).abs() <= 0.5 && dot(off, *h).abs() <= 0.5 && found.is_none_or(|f| t < f.1) {
+            found = Some((k, t));
+        }
+    }
+    found.map(|f| f.0)
+}
+
+/// The definition: the mean over random lines through a voxel, whose crystals are looked for one by one, and whose attenuation is a formula.
+fn by_lines(
+    (crystals, efficiencies): (&[Plain], &[f32]),
+    lattice: &Lattice,
+    (cell, voxel): (&[crate::views::Strip], [usize; 3]),
+    random: &mut StdRng,
+) -> f64 {
+    const LINES: usize = 4000;
+    let solid: f64 = cell.iter().map(|s| s.width * (s.tilts[1].sin() - s.tilts[0].sin())).sum();
+    let mut sum = 0.0;
+    for k in 0..LINES {
+        // Strips are as wide and as high as each other.
+        let strip = &cell[k % cell.len()];
+        let mut part = || random.random_range(-0.5..0.5);
+        let azimuth = strip.azimuth + strip.width * part();
+        let [low, high] = strip.tilts.map(f64::sin);
+        let sine = 0.5 * (low + high) + (high - low) * part();
+        let centre = lattice.centre(voxel);
+        let place: [f64; 3] = std::array::from_fn(|d| centre[d] + lattice.voxel()[d] * part());
+        let cosine = (1.0 - sine * sine).sqrt();
+        let along = [azimuth.cos() * cosine, azimuth.sin() * cosine, sine];
+        let ends = [meet(crystals, place, along), meet(crystals, place, along.map(|v| -v))];
+        if let [Some(a), Some(b)] = ends {
+            let t: f64 = place.iter().zip(along).map(|(p, n)| p * n).sum();
+            let nearest = std::array::from_fn(|d| place[d] - t * along[d]);
+            let integral = gaussian(nearest) * 30.0 * TAU.sqrt();
+            sum += f64::from(efficiencies[a] * efficiencies[b]) * (-integral).exp();
+        }
+    }
+    sum / LINES as f64 * solid / TAU
+}
+
+/// Single voxels have the noise of the lines that they are the mean of, of both, as parts of the mean voxel: by 4000 lines 2 % (a line's value deviates by 1.3 of the
+/// mean, most of it whether it meets crystals at all), by 480 directions of 2.4^2 lines each (parts of a line are 1 - f, 1 and f of 2, whose squares sum to 1 / 2.4) as
+/// many as 2800, 2.4 %, less what strata take off. And the lines are of places in cells about the voxel, half a voxel farther at most: near gaps between rings, whose
+/// shadows are as wide as voxels here, that makes 1 % or 2 %. Together 3.5 %; of the mean of 200 voxels 0.25 %.
+#[test]
+fn they_are_means_over_lines() {
+    let (crystals, efficiencies) = small();
+    let views = Views::grid(12, 3, 0.25).expect("views");
+    let lattice = Lattice::new([8, 14, 16], [6.0, 7.0, 5.0]).expect("lattice");
+    let factors = of_small(&views, &lattice, 500);
+    let found = written(&factors, &context(ContextOptions::default()));
+    let cells = views.cells();
+    let plain = plain(&crystals);
+    const COUNT: usize = 200;
+    let pairs: Vec<[f64; 2]> = (0..COUNT)
+        .into_par_iter()
+        .map(|k| {
+            let mut random = StdRng::seed_from_u64(k as u64);
+            let v = random.random_range(0..cells.len());
+            let [nx, ny, nz] = lattice.along();
+            let at = [random.random_range(0..nx), random.random_range(0..ny), random.random_range(0..nz)];
+            let expected = by_lines((&plain, &efficiencies), &lattice, (&cells[v], at), &mut random);
+            [f64::from(found[((v * nz + at[2]) * ny + at[1]) * nx + at[0]]), expected]
+        })
+        .collect();
+    let (mut sums, mut squares, mut largest) = ([0.0; 2], 0.0, 0f64);
+    for [value, expected] in pairs {
+        sums = [sums[0] + value, sums[1] + expected];
+        squares += (value - expected).powi(2);
+        largest = largest.max(expected);
+    }
+    let mean = sums[1] / COUNT as f64;
+    let deviation = (squares / COUNT as f64).sqrt() / mean;
+    assert!((sums[0] / sums[1] - 1.0).abs() < 0.006, "{} of {}", sums[0], sums[1]);
+    assert!(deviation < 0.035, "{deviation}");
+    assert!(mean > 0.3 * largest, "lines that are measured: {mean} of {largest}");
+}
+
+/// Crystals that nearly make a cylinder, against the formulas of the simulated one, which are those of voxels' middles and of few directions. Without attenuation
+/// all lines between its ends are measured, and those of a voxel differ from its middle's there alone; with a body, they differ at its edge, where the integral rises by
+/// half within a voxel.
+#[test]
+fn a_ring_of_crystals_is_a_cylinder_of_detectors() {
+    let blocks = Blocks {
+        blocks: 180,
+        block_rings: 1,
+        across: 2,
+        along: 50,
+        diameter: 400.0,
+        pitch_across: 200.0 * (TAU / 360.0).tan(),
+        pitch_along: 4.0,
+        block_pitch: 0.0,
+        first_azimuth: 0.0,
+    };
+    let crystals = crystals(&blocks, [blocks.pitch_across * 1.0001, 4.0]);
+    let views = Views::grid(16, 3, 0.2).expect("views");
+    let lattice = Lattice::new([24, 32, 32], [6.0, 6.0, 6.0]).expect("lattice");
+    let context = context(ContextOptions::default());
+    for (attenuation, [mean, deviation]) in [(0.0, [0.001, 0.01]), (0.0096, [0.003, 0.035])] {
+        let body = Shape::Cylinder { centre: [10.0, -20.0, 0.0], radius: 60.0, length: 500.0 };
+        let phantom = Phantom::new(vec![Object { shape: body, activity: 2.0, attenuation }]).expect("a phantom");
+        // Longer than the lattice.
+        let long = Lattice::new([60, 32, 32], [6.0, 6.0, 6.0]).expect("lattice");
+        let values = phantom.voxel_means(Quantity::Attenuation, &long).expect("a map");
+        let map = AttenuationMap { values: &values, shape: [60, 32, 32], voxel: [6.0; 3], centre: [0.0; 3] };
+        let sampling = Sampling::new(&views, &lattice, 64).expect("directions");
+        let factors = Factors::new((sampling, &lattice), (&crystals, None), Some(&map), &Acquisition::default())
+            .expect("factors");
+        let found = written(&factors, &context);
+        let scan = Scan {
+            source: Source::Phantom(&phantom),
+            attenuation: &phantom,
+            map: None,
+            scanner: Scanner { diameter: 400.0, axial_length: 200.0, max_tilt: 0.2 },
+            resolution: Resolution { time: 0.0, radial: Radial::Constant(0.0), axial: 0.0 },
+            background: Background::default(),
+        };
+        // Decays within the tilts are so many for one of activity 1 in a voxel, in any direction.
+        let total = phantom.total_activity() / lattice.voxel_volume() * 0.2f64.sin();
+        let tally = Tally { decays: 1 << 40, ..Tally::default() };
+        let mut expected = vec![0f32; found.len()];
+        scan.factors(&context, &tally, &views, &lattice, histos(&mut expected, 48, &lattice)).expect("factors");
+        let scale = total / (1u64 << 40) as f64;
+        let (mut sums, mut squares, mut count) = ([0.0; 2], 0.0, 0);
+        for (k, (a, b)) in found.iter().zip(&expected).enumerate() {
+            let (x, y, z) = (k % 32, k / 32 % 32, k / 1024 % 24);
+            let [px, py, _] = lattice.centre([x, y, z]);
+            if (4..20).contains(&z) && px.hypot(py) < 90.0 {
+                let (a, b) = (f64::from(*a), f64::from(*b) * scale);
+                sums = [sums[0] + a, sums[1] + b];
+                squares += (a - b).powi(2);
+                count += 1;
+            }
+        }
+        let off = (squares / f64::from(count)).sqrt() / (sums[1] / f64::from(count));
+        assert!((sums[0] / sums[1] - 1.0).abs() < mean, "{attenuation}: {} of {}", sums[0], sums[1]);
+        assert!(off < deviation, "{attenuation}: {off}");
+    }
+}
+
+#[test]
+fn any_level_and_any_threads_make_the_same() {
+    let views = Views::grid(4, 2, 0.25).expect("views");
+    let lattice = Lattice::new([5, 9, 8], [6.0, 7.0, 5.0]).expect("lattice");
+    let factors = of_small(&views, &lattice, 20);
+    let of = |level, threads| {
+        written(&factors, &context(ContextOptions { level: Some(level), threads, ..ContextOptions::default() }))
+    };
+    let plain = of(Level::available().next().expect("a level"), 1);
+    for level in Level::available() {
+        for threads in [1, 3] {
+            assert_eq!(of(level, threads), plain, "{level:?} with {threads} threads");
+        }
+    }
+    assert!(plain.iter().all(|v| v.is_finite() && *v >= 0.0) && plain.iter().any(|v| *v > 0.0));
+}
+
+#[test]
+fn what_makes_no_factors_is_refused() {
+    let (crystals, efficiencies) = small();
+    let views = Views::grid(4, 2, 0.25).expect("views");
+    let lattice = Lattice::new([5, 9, 8], [6.0, 7.0, 5.0]).expect("lattice");
+    let of = |efficiencies: &[f32], directions| {
+        let made = Sampling::new(&views, &lattice, directions).and_then(|sampling| {
+            Factors::new((sampling, &lattice), (&crystals, Some(efficiencies)), None, &Acquisition::default())
+        });
+        made.expect_err("refused").message
+    };
+    let mut negative = efficiencies.clone();
+    negative[7] = -0.25;
+    assert_eq!(of(&negative, 8), "efficiencies[7] is -0.25; it must be at least 0");
+    assert!(of(&vec![0.0; efficiencies.len()], 8).starts_with("efficiencies are 0 everywhere"));
+    assert_eq!(of(&efficiencies, 0), "options.directions is 0; it must be 1 to 16384");
+}
