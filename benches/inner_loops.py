@@ -9,7 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-SOURCES = str(Path(__file__).resolve().parent.parent / "src") + "/"
+SOURCES = str(Path(__file__).resolve().parent.parent / "crates") + "/"
 
 
 def main():

@@ -5,8 +5,7 @@
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use isocenter::cpu::level::Level;
-use isocenter::cpu::simd::Real;
-use isocenter::nufft::{Plan, Settings};
+use isocenter::nufft::{Plan, Scalar, Settings};
 use rand::rngs::SmallRng;
 use rand::{RngExt, SeedableRng};
 use rayon::{ThreadPool, ThreadPoolBuilder};
@@ -58,7 +57,7 @@ impl Case {
 }
 
 /// A plan with its data.
-struct Setup<T: Real> {
+struct Setup<T: Scalar> {
     pool: ThreadPool,
     plan: Plan<T>,
     points: Vec<[f64; 3]>,
@@ -66,7 +65,7 @@ struct Setup<T: Real> {
     images: Vec<Complex<T>>,
 }
 
-impl<T: Real> Setup<T> {
+impl<T: Scalar> Setup<T> {
     fn new(case: &Case) -> Self {
         let pool = ThreadPoolBuilder::new().num_threads(case.threads).build().expect("threads");
         let points = case.points();
@@ -96,7 +95,7 @@ impl<T: Real> Setup<T> {
     }
 }
 
-fn bench<T: Real>(criterion: &mut Criterion, case: Case) {
+fn bench<T: Scalar>(criterion: &mut Criterion, case: Case) {
     for (name, transform) in
         [("set_points", Transform::SetPoints), ("adjoint", Transform::Adjoint), ("forward", Transform::Forward)]
     {

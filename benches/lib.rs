@@ -1,0 +1,1 @@
+//! Benches alone: `ct.rs`, `nufft.rs`, `pet.rs` by criterion, `gpu.rs` by itself.
