@@ -2,9 +2,10 @@
 # Programs outside the project, built and run against a copy of the installed package that lies elsewhere: headers alone, C, C++ with
 # and without exceptions, pkg-config, CMake, the HDF5 example; then the copy is uninstalled, which must leave no file.
 # usage: check_consumer.sh INSTALLED BUILD_FOLDER
+#   ISOC_TEST_RELEASE   set: by every standard and compiler that is there, under Valgrind, and with a measured scan
 # shellcheck disable=SC2086,SC2046,SC2015 # lists of words; exit ends what comes before it
 set -eu
-installed=$1 build=$2
+installed=$1 build=$2 release=${ISOC_TEST_RELEASE:-}
 scripts/need.sh cmd:cc:gcc cmd:c++:g++ cmd:pkg-config:pkg-config cmd:cmake:cmake pc:hdf5:libhdf5-dev
 mkdir -p "$build"
 build=$(cd "$build" && pwd)
@@ -52,14 +53,17 @@ scripts/check_needed.sh "$lib/libisocenter.so"
 # Headers alone, without a warning. Every function of the C header is in the C++ one.
 echo '#include <isocenter.h>' >"$build/alone.c"
 echo '#include <isocenter.hpp>' >"$build/alone.cpp"
+all() { # all FIRST WORD...: these words; where all variants are not asked for, the first
+    [ -n "$release" ] && echo "$@" || echo "$1"
+}
 alone() { "$@" $strict $cflags -fsyntax-only || { echo "not clean: $*" >&2; exit 1; }; }
-for compiler in "$cc" clang; do
+for compiler in $(all "$cc" clang); do
     command -v "$compiler" >/dev/null || continue
-    for standard in c99 c11 c17; do alone "$compiler" -std=$standard "$build/alone.c"; done
+    for standard in $(all c99 c11 c17); do alone "$compiler" -std=$standard "$build/alone.c"; done
 done
-for compiler in "$cxx" clang++; do
+for compiler in $(all "$cxx" clang++); do
     command -v "$compiler" >/dev/null || continue
-    for standard in c++17 c++20; do
+    for standard in $(all c++17 c++20); do
         alone "$compiler" -std=$standard "$build/alone.cpp"
         alone "$compiler" -std=$standard -fno-exceptions -fno-rtti "$build/alone.cpp"
     done
@@ -82,12 +86,15 @@ echo 'headers: no warnings'
 
 # The 20 lines of the README. C as C++ warns of the fields that an initialiser leaves out: that zero is what they are for.
 compile recon_c99 "$cc" -std=c99 $warnings "$examples/c/recon_20_lines.c"
-compile recon_c11 "$cc" -std=c11 $warnings "$examples/c/recon_20_lines.c"
-compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initializers -x c++ "$examples/c/recon_20_lines.c" -x none
 compile recon_cpp17 "$cxx" -std=c++17 $warnings "$examples/cpp/recon_20_lines.cpp"
-compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
-scripts/page_links.py README.md CHANGELOG.md docs/*.md cbindings/*.md "$package"/share/doc/isocenter/*.md "$package"/share/doc/isocenter/pages/*.md
-PYTHONDONTWRITEBYTECODE=1 scripts/page_names.py README.md docs/*.md cbindings/*.md
+if [ -n "$release" ]; then
+    compile recon_c11 "$cc" -std=c11 $warnings "$examples/c/recon_20_lines.c"
+    compile recon_c_as_cpp "$cxx" -std=c++20 $warnings -Wno-missing-field-initializers -x c++ "$examples/c/recon_20_lines.c" -x none
+    compile recon_cpp20 "$cxx" -std=c++20 $warnings "$examples/cpp/recon_20_lines.cpp"
+fi
+scripts/page_links.py README.md CHANGELOG.md CONTRIBUTING.md docs/*.md cbindings/*.md "$package"/share/doc/isocenter/*.md "$package"/share/doc/isocenter/pages/*.md
+PYTHONDONTWRITEBYTECODE=1 scripts/page_names.py README.md CONTRIBUTING.md docs/*.md cbindings/*.md
+scripts/page_walks.py docs/code.md
 # What the pages show is what works.
 scripts/page_code.py README.md "$examples/cpp" "$build/readme.cpp"
 scripts/page_code.py README.md "$examples/c" "$build/readme.c"
@@ -104,7 +111,7 @@ compile iterative_c "$cc" -std=c11 $warnings -g $sanitize "$build/page_iterative
 compile coils_c "$cc" -std=c11 $warnings -g $sanitize "$build/page_coils.c"
 compile page_errors "$cc" -std=c11 $warnings "$build/page_errors.c"
 built
-for program in recon_c99 recon_c11 recon_c_as_cpp recon_cpp17 recon_cpp20; do reconstructs $program; done
+for program in recon_c99 recon_cpp17 ${release:+recon_c11 recon_c_as_cpp recon_cpp20}; do reconstructs $program; done
 for page in page_cpp page_c iterative_cpp iterative_c coils_c; do
     output=$("$build/$page" 2>&1) || { echo "$page: the code of this page does not run:" "$output" >&2; exit 1; }
 done
@@ -123,13 +130,15 @@ done
 
 # isocenter.hpp: with exceptions, without, and without in a program that has them.
 compile throwing17 "$cxx" -std=c++17 $strict -g $sanitize -pthread tests/cpp/throwing.cpp
-compile throwing20 "$cxx" -std=c++20 $strict -pthread tests/cpp/throwing.cpp
-compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests/cpp/returning.cpp
 compile returning20 "$cxx" -std=c++20 $strict -g $sanitize -DISOCENTER_NO_EXCEPTIONS tests/cpp/returning.cpp
-compile lists17 "$cxx" -std=c++17 $strict -g $sanitize tests/cpp/lists.cpp
 compile lists20 "$cxx" -std=c++20 $strict -g $sanitize -fno-exceptions -fno-rtti tests/cpp/lists.cpp
+if [ -n "$release" ]; then
+    compile throwing20 "$cxx" -std=c++20 $strict -pthread tests/cpp/throwing.cpp
+    compile returning17 "$cxx" -std=c++17 $strict -g -fno-exceptions -fno-rtti tests/cpp/returning.cpp
+    compile lists17 "$cxx" -std=c++17 $strict -g $sanitize tests/cpp/lists.cpp
+fi
 # What must not compile does not, and compilers say why; without a mistake it does. -fsyntax-only: nothing is linked.
-for compiler in "$cxx" clang++; do
+for compiler in $(all "$cxx" clang++); do
     command -v "$compiler" >/dev/null || continue
     refused() { "$compiler" -std=c++17 $strict $cflags -fsyntax-only -DMISTAKE="$1" tests/cpp/refused.cpp 2>&1; }
     refused 0 || { echo 'refused.cpp does not compile without a mistake' >&2; exit 1; }
@@ -154,9 +163,9 @@ else
 fi
 compile threads "$cxx" -std=c++17 $strict -g $threads -pthread tests/cpp/threads.cpp
 built
-for program in throwing17 throwing20 returning17 returning20 lists17 lists20 threads; do passes "$build/$program"; done
+for program in throwing17 returning20 lists20 threads ${release:+throwing20 returning17 lists17}; do passes "$build/$program"; done
 # Threads that are still ending and tables that live as long as the library are "possibly lost": no leak.
-if command -v valgrind >/dev/null; then
+if [ -n "$release" ] && command -v valgrind >/dev/null; then
     for program in recon_c99 returning17; do
         (cd "$build" && valgrind --quiet --error-exitcode=9 --leak-check=full --errors-for-leak-kinds=definite,indirect \
             --show-leak-kinds=definite,indirect "./$program" >/dev/null)
@@ -200,9 +209,11 @@ done
 "$build/cmake/stream_hdf5" "$build/nxtomo.h5" "$build/volume.h5" | head -n 1 | grep -q 'bin 31.50, is taken$' ||
     { echo 'stream_hdf5 does not begin with the axis that it takes' >&2; exit 1; }
 
-# A measured scan, where it is there: its axis and a region. Then the same with Ctrl-C at its first report.
+# A measured scan, where it is there and all variants are asked for: its axis and a region. Then the same with Ctrl-C at its first report.
 tooth=../shared/data/ct/tooth.h5
-if [ -f "$tooth" ]; then
+if [ -z "$release" ]; then
+    : # a demonstration shows one
+elif [ -f "$tooth" ]; then
     printed=$("$build/cmake/measured" "$tooth" "$build/volume.h5" 2>/dev/null | tail -n 1)
     echo "$printed" | awk '{ exit !(/2 slices of 640 x 640/ && $NF > 295 && $NF < 296.5) }' || { echo "measured: $printed" >&2; exit 1; }
     "$build/cmake/measured" "$tooth" "$build/part.h5" 200 470 190 480 >/dev/null 2>&1
@@ -219,6 +230,15 @@ if [ -f "$tooth" ]; then
     echo 'measured: reads a scan, and Ctrl-C cancels it'
 else
     echo "skipped: $tooth is not there"
+fi
+
+# The examples that only demonstrations run build, where the libraries are that they use besides.
+if pkg-config --exists cairo hdf5 libtiff-4; then
+    for example in "$examples"/c/*.c; do
+        [ "${example##*/}" = cuda_share.c ] || "$cc" -std=c11 -Wall -Wextra -DWITH_TIFF -fsyntax-only $cflags $(pkg-config --cflags cairo hdf5 libtiff-4) "$example" ||
+            { echo "$example does not build" >&2; exit 1; }
+    done
+    echo 'examples in C: all build'
 fi
 
 # The example for CUDA programs builds where CUDA's headers are; it runs on a GPU.

@@ -1,5 +1,6 @@
-"""Reads the fat binaries that build.rs makes: what is in them, how large, and each architecture's machine code."""
+"""Reads the fat binaries that crates/nvcc makes: what is in them, how large, and each architecture's machine code."""
 import os
+import re
 import shutil
 import struct
 import subprocess
@@ -12,7 +13,7 @@ PTX, ELF = 1, 2
 
 
 def find(name):
-    """One of CUDA's programs: beside nvcc, where build.rs looks for that one, or on PATH; or None."""
+    """One of CUDA's programs: beside nvcc, where crates/nvcc looks for that one, or on PATH; or None."""
     homes = [Path(home) / "bin" for home in map(os.environ.get, ("CUDA_HOME", "CUDA_PATH")) if home]
     nvcc = Path(os.environ.get("ISOC_NVCC", ""))
     folders = [nvcc.parent] * (len(nvcc.parts) > 1) + homes
@@ -26,10 +27,11 @@ def tool(name):
 
 
 def newest(folder):
-    """Fat binaries by the name of their source, as `ct/filter`: of each the one that was built last."""
+    """Fat binaries by the name of their source, as `ct/filter`: those that the last build took, by the lists that build scripts leave. The folder
+    may hold others, of other architectures, that were made later."""
     found = {}
-    for path in sorted(Path(folder).glob("*.fatbin"), key=lambda p: p.stat().st_mtime):
-        found["/".join(path.stem.rsplit("_", 1)[0].split("_", 1))] = path
+    for path in sorted(Path(folder).parent.glob("isocenter-*/out/images.rs"), key=lambda p: p.stat().st_mtime):
+        found |= {name: Path(file) for name, file in re.findall(r'Image::new\("(\w+/\w+)", include_bytes!\("(.*?)"\)', path.read_text()) if Path(file).is_file()}
     return dict(sorted(found.items())) or sys.exit(f"no fat binaries in {folder}: build the library with a CUDA compiler")
 
 

@@ -19,8 +19,10 @@ for line in sys.stdin:
 }
 strip -o "$folder/tests" "$(built gpu build --test gpu)"
 strip -o "$folder/fuzz" "$(built fuzz build --test fuzz)"
-strip -o "$folder/unit" "$(built isocenter test --lib --no-run)"
-strip -o "$folder/bench" "$(built gpu build --bench gpu)"
+for room in base ct mri nufft pet solve; do
+    strip -o "$folder/unit-$room" "$(built "isocenter_$room" test -p "isocenter-$room" --lib --no-run)"
+done
+strip -o "$folder/bench" "$(built gpu build -p isocenter-benches --bench gpu)"
 strip -o "$folder/libisocenter.so" "$stage/lib/libisocenter.so"
 soname=$(readelf -d "$folder/libisocenter.so" | sed -n 's/.*SONAME.*\[\(.*\)\]/\1/p')
 ln -s libisocenter.so "$folder/$soname"
@@ -54,13 +56,13 @@ count() { # adds the last "N passed" and "N failed" of an output; one without th
     f=${f:-1 failed}
     passed=$((passed + ${p%% *})) failed=$((failed + ${f%% *}))
 }
-required() { # tests written in Rust; those of the library's own parts are the ones that name a GPU
+required() { # tests written in Rust; those of the crates' own parts are the ones that name a GPU
     output=$(ISOC_GPU_REQUIRED=1 "$@" 2>&1)
     echo "$output" | grep -vE '^$|^running|\.\.\. ok$'
     count "$output"
 }
 required ./tests
-required ./unit gpu
+for unit in ./unit-*; do required "$unit" gpu; done
 ISOC_FUZZ_DEVICE=gpu required ./fuzz
 for program in bad_input handles lifetimes mri pet stream; do
     # What other GPUs have written when one finds bad data is not promised.

@@ -20,6 +20,13 @@ missing_packages() {
 
 packages=$(missing_packages "$@")
 [ -n "$packages" ] || exit 0
+# One at a time: others may be at it beside this one, and have installed the same.
+if command -v flock >/dev/null; then
+    exec 9>"${TMPDIR:-/tmp}/isocenter-need.$(id -u)"
+    flock 9
+    packages=$(missing_packages "$@")
+    [ -n "$packages" ] || exit 0
+fi
 if ! command -v apt-get >/dev/null; then
     echo "Please install what these Debian packages hold, then try again: $packages" >&2
     exit 1

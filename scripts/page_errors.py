@@ -59,7 +59,7 @@ def main():
     del statuses["OK"]
     sections = re.split(r"^## ISOC_STATUS_", text, flags=re.M)
     [setup] = re.findall(r"^```c\n(.*?)^```$", sections[0], re.S | re.M)
-    sources = "".join(source.read_text() for source in (page.parent.parent / "src").rglob("*.rs"))
+    sources = "".join(source.read_text() for room in ("crates", "src") for source in (page.parent.parent / room).rglob("*.rs"))
     cases, calls, seen = [], [], set()
     for section in sections[1:]:
         name, value, phrase = re.match(r"(\w+) \((\d+)\): (.*)\n", section).groups()

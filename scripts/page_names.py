@@ -12,7 +12,7 @@ from page_links import prose
 
 CODE = re.compile(r"`([^`\n]+)`")
 # Of the project; a star stands for anything.
-PATH = re.compile(r"(?:benches|cbindings|docs|fuzz|include|kernels|scripts|src|tests)/[\w./*-]*")
+PATH = re.compile(r"(?:benches|cbindings|crates|docs|fuzz|include|kernels|packaging|program|scripts|src|tests)/[\w./*-]*")
 # A function, type or constant, and its field.
 NAME = re.compile(r"(?:isoc|ISOC)_[A-Za-z0-9_]+(?:\.\w+)?")
 HEADER = pathlib.Path("include/isocenter.h")

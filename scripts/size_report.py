@@ -39,15 +39,15 @@ def of_sections(library):
 
 
 def of_functions(library):
-    """Bytes of functions by crate, and of this one by module. A generic function counts for the crate that wrote it."""
+    """Bytes of functions by crate, and of the project's by module. A generic function counts for the crate that wrote it."""
     text = subprocess.run(["nm", "-SC", library], check=True, stdout=subprocess.PIPE, text=True).stdout
     crates, modules = collections.Counter(), collections.Counter()
     for size, name in re.findall(r"^\w+ (\w+) [tTwW] (.+)$", text, re.M):
         path = re.search(r"\b[a-z_]\w*(?:::\w+)+", name)
         crate, module = path[0].split("::")[:2] if path else (("isocenter", "C functions") if name.startswith("isoc_") else ("libc and unwinder", ""))
         crates[crate] += int(size, 16)
-        if crate == "isocenter":
-            modules[module] += int(size, 16)
+        if crate.split("_")[0] == "isocenter":
+            modules[f"{crate}::{module}"] += int(size, 16)
     return crates, modules
 
 
@@ -64,7 +64,7 @@ def main():
     table("part", rows + [(part, size, less[part]) for part, size in whole.most_common()], ("KiB", "stripped"))
     crates, modules = of_functions(library)
     table("functions of crate", largest(crates, 12))
-    table("functions of isocenter, by module", largest(modules, 12))
+    table("functions of the project's crates, by module", largest(modules, 16))
 
     images, families, unpacked = collections.Counter(), collections.defaultdict(collections.Counter), collections.Counter()
     for image, path in newest(words[1] if words[1:] else BUILT).items():

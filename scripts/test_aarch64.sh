@@ -4,7 +4,7 @@
 set -eu
 cross=aarch64-linux-gnu triple=aarch64-unknown-linux-gnu
 scripts/need.sh cmd:$cross-gcc:gcc-aarch64-linux-gnu cmd:qemu-aarch64:qemu-user file:/usr/$cross/lib/libc.so.6:libc6-dev-arm64-cross cmd:readelf:binutils
-[ -f target/for/linux-aarch64/library ] || scripts/build_for.sh linux-aarch64
+scripts/build_for.sh linux-aarch64
 work=target/aarch64
 rm -rf $work
 mkdir -p $work
@@ -24,5 +24,6 @@ for program in iterative mri pet region; do emulated baseline $work/$program; do
 if [ "${1:-}" = all ]; then
     export CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_LINKER=$cross-gcc CARGO_TARGET_AARCH64_UNKNOWN_LINUX_GNU_RUNNER="qemu-aarch64 -L /usr/$cross"
     # What runs other programs or limits the process's memory is not for an emulator.
-    ISOC_NVCC=none ${CARGO:-cargo} test --release --no-fail-fast --target $triple --lib --test ct --test mri --test pet --test nufft --test fuzz --test lists --test npy
+    ISOC_NVCC=none ${CARGO:-cargo} test --release --no-fail-fast --target $triple --workspace --exclude isocenter-program --exclude isocenter-benches \
+        --lib --test ct --test mri --test pet --test nufft --test fuzz --test lists --test npy
 fi

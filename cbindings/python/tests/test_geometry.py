@@ -1,6 +1,7 @@
 """Geometries of ASTRA and TomoPy, against ASTRA itself."""
 import math
 import os
+import sys
 import unittest
 
 import numpy as np
@@ -10,7 +11,7 @@ import isocenter
 try:
     import astra
 except ImportError as e:
-    if os.environ.get("CI"):
+    if os.environ.get("ISOC_TEST_RELEASE") and sys.platform != "win32":
         raise
     print(f"skipped: ASTRA cannot be imported ({e})")
     astra = None

@@ -412,7 +412,7 @@ class Mistakes(unittest.TestCase):
 
     def test_words_of_what_projections_hold(self):
         """The library's sentences about options.input and the flat field, as its sources have them, in this package's words."""
-        source = pathlib.Path(__file__).resolve().parents[3] / "src" / "ct"
+        source = pathlib.Path(__file__).resolve().parents[3] / "crates" / "ct" / "src"
         sentences = [s for name in ("rows/kind.rs", "rows/doubts.rs", "rows/flat_field/mod.rs") for s in re.findall(r'^ *"(.*)"$', (source / name).read_text(), re.M)
                      if "options.input" in s or "forget" in s]
         self.assertEqual(len(sentences), 3)
