@@ -39,17 +39,17 @@ def down(figure, top, bottom, color=INK):
 
 def code_layers():
     figure = Figure(850, 748, "Layers of the code")
-    figure.text((20, 28), "Who imports whom: arrows point to what is used, and none points up or sideways", weight="bold")
+    figure.text((20, 28), "Which crate uses which: arrows point to what is used, and none points up or sideways", weight="bold")
 
     band(figure, 46, 62, "programs", ["C, C++, Python, MATLAB"])
     row(figure, 60, 34, [("include/isocenter.h, made from src/ffi",), ("isocenter.hpp, cbindings/",)])
     down(figure, 108, 130)
 
-    band(figure, 130, 62, "src/ffi", ["checks, handles, words;", "no algorithms"])
+    band(figure, 130, 62, "src/ffi", ["checks, handles, messages;", "no algorithms"])
     row(figure, 144, 34, [("boundary",), ("context",), ("tensor",), ("ct",), ("mri",), ("pet",)])
     down(figure, 192, 214)
 
-    band(figure, 214, 206, "modalities", ["src/ct, src/mri, src/pet:", "one shape for all,", "none knows another"])
+    band(figure, 214, 206, "modalities", ["crates/ct, mri, pet:", "one shape for all,", "none knows another"])
     width = (WIDTH - 2 * GAP) / 3
     for k, (name, words, color) in enumerate(MODALITIES):
         x = LEFT + k * (width + GAP)
@@ -57,7 +57,7 @@ def code_layers():
         figure.text((x + 10, 244), name, color, 14, weight="bold")
         figure.text((x + width - 10, 244), words, color, 11, "end")
         for line, (part, meaning) in enumerate((
-                ("plan", "what was told"), ("operators", "what is asked"), ("engine", "trait of both sides"))):
+                ("plan", "configuration"), ("operators", "what is asked"), ("engine", "trait of both sides"))):
             figure.text((x + 10, 264 + 17 * line), part, INK, 13)
             figure.text((x + width - 10, 264 + 17 * line), meaning, FAINT, 12, "end")
         figure.text((x + 10, 317), OWN[name], INK, 13)
@@ -66,19 +66,19 @@ def code_layers():
     down(figure, 420, 442)
 
     band(figure, 442, 62, "shared numerics", ["serve several modalities"])
-    row(figure, 456, 34, [("array",), ("nufft",), ("solve",), ("phantom",)])
+    row(figure, 456, 34, [("crates/nufft",), ("crates/solve",)])
     down(figure, 504, 526)
 
-    band(figure, 526, 78, "device helpers", ["never name a modality"])
-    row(figure, 538, 54, [("src/cpu", "SIMD levels, FFT, buffers"), ("src/gpu", "driver, memory, streams, FFT")])
+    band(figure, 526, 78, "crates/base", ["never names a modality"])
+    row(figure, 538, 54, [("error, context", "array, phantom"), ("cpu", "SIMD levels, FFT, buffers"), ("gpu", "driver, memory, streams, FFT")])
     figure.arrow((LEFT + WIDTH * 0.75, 604), (LEFT + WIDTH * 0.75, 626), RED, dash="5 3")
     figure.text((LEFT + WIDTH * 0.75 + 10, 619), "by name, no import", RED, 12)
 
-    band(figure, 626, 62, "kernels", ["CUDA C++, built by", "build.rs"])
+    band(figure, 626, 62, "kernels", ["CUDA C++, built for the", "crate that launches them"])
     row(figure, 640, 34, [("common",), ("ct",), ("nufft",), ("mri",), ("pet",)])
 
-    figure.text((20, 716), "context (threads, memory cap, progress) and error (status, words) serve every layer of src.", INK, 12)
-    figure.text((20, 733), "A launcher src/…/gpu/NAME.rs and its kernel kernels/…/NAME.cu share a name.", INK, 12)
+    figure.text((20, 716), "context (threads, memory cap, progress, log) and error (status, message) serve every crate.", INK, 12)
+    figure.text((20, 733), "A launcher crates/…/src/gpu/NAME.rs and its kernel kernels/…/NAME.cu share a name.", INK, 12)
     return figure
 
 
