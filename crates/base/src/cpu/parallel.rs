@@ -241,7 +241,7 @@ pub trait Parallel: Sized + Sync {
     }
 }
 
-/// Of what threads offer, that with the lowest index.
+/// The value with the lowest index of all that threads offer.
 struct First<T>(Mutex<Option<(usize, T)>>);
 
 impl<T> Default for First<T> {

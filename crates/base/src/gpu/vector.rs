@@ -116,7 +116,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     /// y = a x + b y.
     ///
     /// # Safety
-    /// As for the type.
+    /// The contract of [`Arithmetic`] holds.
     pub unsafe fn combine(&self, queue: &Queue, (a, x): (f64, u64), (b, y): (f64, u64), count: usize) -> Result<()> {
         let arguments = Combine { x, y, a, b, count: count as i64 };
         // SAFETY: the struct mirrors the kernel's; the rest by the methods' contract.
@@ -126,7 +126,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     /// Real part of the inner product.
     ///
     /// # Safety
-    /// As for the type.
+    /// The contract of [`Arithmetic`] holds.
     pub unsafe fn dot(&self, queue: &Queue, a: u64, b: u64, count: usize) -> Result<f64> {
         // SAFETY: by the methods' contract.
         unsafe { self.sum(queue, &self.kernels.dot, (a, b), (0, 0, 0.0), count) }
@@ -135,7 +135,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     /// x = x + a d, r = r - a p; the real part of r's product with itself.
     ///
     /// # Safety
-    /// As for the type.
+    /// The contract of [`Arithmetic`] holds.
     pub unsafe fn step(
         &self,
         queue: &Queue,
@@ -164,7 +164,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     /// out = y - step (N y - right), y = x + momentum (x - before); `of`: x, N x, before, N before, right.
     ///
     /// # Safety
-    /// As for the type.
+    /// The contract of [`Arithmetic`] holds.
     pub unsafe fn descend(
         &self,
         queue: &Queue,
@@ -181,7 +181,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     /// Products that tell of a step to the first of `next`, whose product with N is the second.
     ///
     /// # Safety
-    /// As for the type.
+    /// The contract of [`Arithmetic`] holds.
     pub unsafe fn survey(
         &self,
         queue: &Queue,
@@ -198,7 +198,7 @@ impl<T: DeviceReal> Arithmetic<T> {
     /// The same real number everywhere.
     ///
     /// # Safety
-    /// As for the type.
+    /// The contract of [`Arithmetic`] holds.
     pub unsafe fn fill(&self, queue: &Queue, to: u64, value: f64, count: usize) -> Result<()> {
         let arguments = Fill { to, value, count: count as i64 };
         // SAFETY: the struct mirrors the kernel's; the rest by the methods' contract.
