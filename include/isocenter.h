@@ -155,7 +155,8 @@ enum {
     ISOC_NAN_POLICY_REPLACE = 1,
 };
 
-// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
+// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth. Rows are convolved
+// with the Fourier integral of both, whatever lengths transforms have.
 typedef uint32_t isoc_ct_filter_kind;
 enum {
     // The plain ramp.
@@ -362,7 +363,7 @@ typedef uint32_t isoc_ct_padding;
 enum {
     // Zeros: right when the object fits the detector.
     ISOC_CT_PADDING_ZERO = 0,
-    // The edge values: milder when it does not.
+    // The edge values, for ever: milder when it does not.
     ISOC_CT_PADDING_EDGE = 1,
 };
 

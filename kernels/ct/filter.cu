@@ -11,17 +11,17 @@ struct Filter {
     // exp(-2 pi i k / N), `middle`: of its own length; response over N, 1 / N included, in the order of `respond`.
     const Number *roots;
     const float *response;
+    // Sums of the impulse response from n + 1 bins on, at n, where a row's edge values go on beyond its ends; null where zeros do.
+    const float *tails;
     // Lines that do not fit into shared memory: [line][N], from line `first` on; line = pair of slices * views + view.
     Number *scratch;
     long long first;
-    // Beyond a row's ends: 0, or (non-zero) the edge values.
-    int edge;
     // Pairs of slices that a block takes and stores side by side: 1, or 2 where lanes are 4 or 8 and there is one sample a bin.
     int width;
     // Long lines: log2 of N, and the pass (0 first).
     int log, pass;
 };
-static_assert(sizeof(Filter) == 176);
+static_assert(sizeof(Filter) == 184);
 
 // A row's bins t, t + STEP, ... as they are, 0 from `bins` on.
 template <class T, int STEP> __device__ inline void load_raw(const RawRows &r, int view, int slice, int t, float (&v)[8]) {
@@ -91,6 +91,12 @@ __device__ inline Number load_pair(const RawRows &r, int view, int slice, int bi
     if (slice < r.slices) integral(r, view, slice, bin, v.x);
     if (slice + 1 < r.slices) integral(r, view, slice + 1, bin, v.y);
     return v;
+}
+
+// What the edge values beyond the row's ends `first` and `last` give bin k.
+__device__ inline Number beyond(const Filter &p, Number first, Number last, int k) {
+    float before = __ldg(p.tails + k), after = __ldg(p.tails + (p.raw.bins - 1 - k));
+    return {fmaf(first.x, before, last.x * after), fmaf(first.y, before, last.y * after)};
 }
 
 // What a pair of slices is multiplied by: one that is not there by 0, since rounding leaves something of the other in it.
@@ -237,21 +243,16 @@ template <int LOG, int LINES> __device__ inline void filter(const Filter &p) {
         Number v[16];
         if (slice < raw.slices) {
             load_rows<T>(raw, read, slice, t, v);
-            if (p.edge) {
-                Number left = load_pair(raw, read, slice, 0), right = load_pair(raw, read, slice, raw.bins - 1);
-                int half = raw.bins + (Line::N - raw.bins) / 2;
-#pragma unroll
-                for (int j = 0; j < 16; j++) {
-                    int k = t + j * T;
-                    if (j >= 8 || k >= raw.bins) v[j] = k < half ? right : left;
-                }
-                Line::template first<false>(v);
-            } else {
-                Line::template first<true>(v);
-            }
+            Line::template first<true>(v);
             Line::forward(v, line, p.roots, t);
             respond<T>(v, p.response, t);
             Line::backward(v, line, p.roots, t);
+            if (p.tails) {
+                Number first = load_pair(raw, read, slice, 0), last = load_pair(raw, read, slice, raw.bins - 1);
+#pragma unroll
+                for (int j = 0; j < 8; j++)
+                    if (t + j * T < raw.bins) v[j] = v[j] + beyond(p, first, last, t + j * T);
+            }
         } else {
 #pragma unroll
             for (int j = 0; j < 8; j++) v[j] = {0, 0};
@@ -307,13 +308,11 @@ extern "C" __global__ void __launch_bounds__(256) ct_filter_long_forward(const _
     if (p.pass == 0) {
         const RawRows &raw = p.raw;
         long long number = p.first + blockIdx.y;
-        int slice = number / raw.views * 2, view = number % raw.views, half = raw.bins + ((1 << p.log) - raw.bins) / 2;
+        int slice = number / raw.views * 2, view = number % raw.views;
 #pragma unroll
         for (int j = 0; j < 16; j++) {
             int k = element + (j << shift);
-            v[j] = {0, 0};
-            if (k < raw.bins) v[j] = load_pair(raw, view, slice, k);
-            else if (p.edge) v[j] = load_pair(raw, view, slice, k < half ? raw.bins - 1 : 0);
+            v[j] = k < raw.bins ? load_pair(raw, view, slice, k) : Number{0, 0};
         }
     } else {
 #pragma unroll
@@ -368,7 +367,9 @@ extern "C" __global__ void __launch_bounds__(256) ct_filter_long_store(const __g
     long long number = p.first + blockIdx.y;
     int slice = number / p.raw.views * 2, view = number % p.raw.views;
     int t = blockIdx.x * blockDim.x + threadIdx.x;
-    store_view(p, slice, view, t, gridDim.x * blockDim.x, [&](int k) { return line[k]; });
+    Number first = {0, 0}, last = {0, 0};
+    if (p.tails) first = load_pair(p.raw, view, slice, 0), last = load_pair(p.raw, view, slice, p.raw.bins - 1);
+    store_view(p, slice, view, t, gridDim.x * blockDim.x, [&](int k) { return p.tails ? line[k] + beyond(p, first, last, k) : line[k]; });
 }
 
 // Rows taken as they are: a block takes a view of `width` pairs of slices.

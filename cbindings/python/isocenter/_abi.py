@@ -308,7 +308,7 @@ class CtPadding(IntEnum):
 
     #: Zeros: right when the object fits the detector.
     ZERO = 0
-    #: The edge values: milder when it does not.
+    #: The edge values, for ever: milder when it does not.
     EDGE = 1
 
 

@@ -7,7 +7,8 @@ use isocenter_base::error::{Result, Status, fail};
 use isocenter_ct::{Algorithm, Filter, InputKind, Interpolation, Kernel, MAX_SIDE, Options, Padding, Pair, Precision};
 use std::ffi::c_void;
 
-/// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth.
+/// Filter: the ramp, with a frequency window over f = frequency / (cutoff x Nyquist), zero above f = 1 except for Butterworth. Rows are convolved
+/// with the Fourier integral of both, whatever lengths transforms have.
 ///
 /// cbindgen:prefix-with-name=false
 #[repr(u32)]
@@ -155,7 +156,7 @@ pub enum isoc_ct_algorithm {
 pub enum isoc_ct_padding {
     /// Zeros: right when the object fits the detector.
     Zero = 0,
-    /// The edge values: milder when it does not.
+    /// The edge values, for ever: milder when it does not.
     Edge = 1,
 }
 

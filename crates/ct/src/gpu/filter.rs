@@ -2,11 +2,10 @@
 
 use super::format::{PackedRows, RawRows};
 use super::state::{Slot, State};
-use crate::rows::filter::{Filter, Padding, response};
+use crate::rows::filter::{Filter, Kernel, Padding};
 use isocenter_base::cpu::buffer::collected;
 use isocenter_base::error::Result;
 use isocenter_base::gpu::{Device, DeviceMemory, Function, Image, Launch, Stream, mirrored};
-use rustfft::num_complex::Complex;
 use std::f64::consts::PI;
 use std::sync::Arc;
 
@@ -26,14 +25,14 @@ struct Arguments {
     packed: PackedRows,
     roots: u64,
     response: u64,
+    tails: u64,
     scratch: u64,
     first: i64,
-    edge: i32,
     width: i32,
     log: i32,
     pass: i32,
 }
-mirrored!(Arguments, 176);
+mirrored!(Arguments, 184);
 
 /// A filter on the device.
 #[derive(Debug)]
@@ -46,7 +45,8 @@ pub(super) struct DeviceFilter {
     roots: DeviceMemory,
     part_roots: DeviceMemory,
     response: DeviceMemory,
-    edge: bool,
+    /// The kernel's tails, where edge values go on beyond the row: at n bins from its end.
+    tails: Option<DeviceMemory>,
     kernels: Kernels,
 }
 
@@ -90,8 +90,7 @@ fn line_bytes(log: u32) -> usize {
 }
 
 impl DeviceFilter {
-    /// The filter's tables, and what it multiplies the largest value by at most: the sum of its impulse response's sizes.
-    /// None passes rows as they are.
+    /// The filter's tables, and what it multiplies the largest value by at most. None passes rows as they are.
     pub(super) fn new(
         device: &Arc<Device>,
         filter: &Filter,
@@ -99,18 +98,14 @@ impl DeviceFilter {
         bins: usize,
         bin_pitch: f64,
     ) -> Result<Option<(Self, f64)>> {
-        if *filter == Filter::None {
-            return Ok(None);
-        }
+        let Some(kernel) = Kernel::new(filter, bins)? else { return Ok(None) };
+        let edge = padding == Padding::Edge;
         let log = log(bins);
         let fits = log <= *SHORT.end() && line_bytes(log) <= device.shared_bytes();
         let passes = if fits { 0 } else { 1 + u32::from(log > LONGEST_WITH_ONE_PASS) };
         let n = 1usize << log;
-        let natural = response(filter, n)?;
+        let natural = kernel.response(n)?;
         let scaled = |k: usize| natural[k] / bin_pitch / n as f64;
-        let mut impulse = collected((0..n).map(|k| Complex { re: scaled(k), im: 0.0 }))?;
-        isocenter_fft::Planner::new().plan_fft_inverse(n).process(&mut impulse);
-        let gain: f64 = impulse.iter().map(|z| z.re.abs()).sum();
         let part = log - 4 * passes;
         let table = collected((0..n).map(|s| scaled(frequency(place(s, part), log)) as f32))?;
         let filter = Self {
@@ -119,10 +114,16 @@ impl DeviceFilter {
             roots: DeviceMemory::from_slice(device, &roots(n)?)?,
             part_roots: DeviceMemory::from_slice(device, &roots(1 << part)?)?,
             response: DeviceMemory::from_slice(device, &table)?,
-            edge: padding == Padding::Edge,
+            tails: match edge {
+                true => {
+                    let tails = collected(kernel.tails.iter().map(|t| (t / bin_pitch) as f32))?;
+                    Some(DeviceMemory::from_slice(device, &tails)?)
+                }
+                false => None,
+            },
             kernels: Kernels::new(device, passes, part)?,
         };
-        Ok(Some((filter, gain)))
+        Ok(Some((filter, kernel.gain(edge) / bin_pitch)))
     }
 }
 
@@ -152,7 +153,7 @@ pub(super) fn run(
     let aside = if packed.half != 0 && packed.split == 0 { 32 } else { 64 };
     let wide = lanes >= 4 && packed.oversampling == 1;
     let mut arguments =
-        Arguments { raw, packed, roots: 0, response: 0, scratch: 0, first: 0, edge: 0, width: 1, log: 0, pass: 0 };
+        Arguments { raw, packed, roots: 0, response: 0, tails: 0, scratch: 0, first: 0, width: 1, log: 0, pass: 0 };
     let launch = |kernel: &Function, grid: [usize; 3], block: [usize; 3], shared: usize, arguments: &Arguments| {
         // SAFETY: Arguments mirrors the kernels' struct; the buffers live until the stream is there.
         unsafe { kernel.launch(stream, Launch { grid, block, shared }, arguments) }
@@ -171,7 +172,7 @@ pub(super) fn run(
     };
     arguments.roots = f.roots.address();
     arguments.response = f.response.address();
-    arguments.edge = f.edge.into();
+    arguments.tails = f.tails.as_ref().map_or(0, |t| t.address());
     arguments.log = f.log as i32;
     let n = 1usize << f.log;
     let (forward, middle, backward, store) = match &f.kernels {
