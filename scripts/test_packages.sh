@@ -11,7 +11,7 @@
 set -eu
 home=$(mktemp -d)
 trap 'rm -rf "$home"' EXIT
-unset ISOCENTER_LIBRARY PYTHONPATH LD_LIBRARY_PATH PKG_CONFIG_PATH
+unset ISOCENTER_LIBRARY PYTHONPATH LD_LIBRARY_PATH PKG_CONFIG_PATH OPENBLAS_CORETYPE
 here=$(pwd)
 
 newest() { # newest PATTERN: the newest file of that name

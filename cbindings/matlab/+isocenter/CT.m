@@ -377,7 +377,7 @@ classdef CT < handle
             %   FOUND = ct.findAxis(PROJECTIONS, NAME, VALUE, ...)  projections as reconstruct takes them
             %   Method  'auto' (the default), 'opposite_views' (views half a turn apart), 'sinogram' (half a turn alone),
             %           'sharpness' (trial slices)
-            %   Low     first axis to look at; Low and High left out: the middle half of the detector, of a full turn nearly all of it
+            %   Low     first axis to look at; Low and High left out: nearly all of the detector, by 'sharpness' its middle half
             %   High    last axis to look at
             %   Rows    detector rows to use, evenly spread over those of the volume (default: up to 24)
             %   Tilt    the axis may change from row to row along a line (default: false)

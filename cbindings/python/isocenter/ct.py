@@ -795,7 +795,7 @@ class CT(Plan):
             trial slices. "auto": the first where there are such views, checked by the second, which it is otherwise; the third where these
             contradict each other or have too little to go by.
         low, high : float
-            First and last axis to look at, fractional bins; both 0: the middle half of the detector, or for a full turn nearly all of it.
+            First and last axis to look at, fractional bins; both 0: nearly all of the detector, of "sharpness" its middle half.
         rows : int
             Detector rows to use, evenly spread over those of the volume; 0 means up to 24.
         tilt : bool

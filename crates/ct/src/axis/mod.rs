@@ -11,6 +11,7 @@ mod background;
 mod choice;
 mod coarse;
 mod curve;
+mod halves;
 mod kernels;
 mod line;
 mod options;
@@ -19,6 +20,7 @@ mod seams;
 mod search;
 mod sharpness;
 mod spectra;
+mod spoiled;
 mod step;
 mod views;
 
@@ -42,7 +44,7 @@ pub struct FoundAxis {
     pub confidence: f64,
     /// The method that decided.
     pub method: AxisMethod,
-    /// The axis is so near an edge that the detector sees less than half of its width from both sides.
+    /// Most views have an opposite one, and rays that one of them sees alone belong to the object: halves are to be joined.
     pub half_acquisition: bool,
     /// Score over the range, evenly spaced; the axis has the smallest.
     pub curve: Vec<f64>,
@@ -74,7 +76,6 @@ impl Ct {
         let search = Search::new(source, options)?;
         self.context.run(|job| {
             let Answer { axis, tilt, error, confidence, method, curve, range } = search.run(job)?;
-            let middle = (g.bins as f64 - 1.0) / 2.0;
             let [low, high] = range;
             Ok(FoundAxis {
                 axis,
@@ -82,7 +83,7 @@ impl Ct {
                 error,
                 confidence,
                 method,
-                half_acquisition: search.full_turn() && (axis - middle).abs() > middle / 2.0,
+                half_acquisition: search.half_acquisition(axis)?,
                 curve: curve.sampled(options.curve, range)?,
                 curve_at: [low, if options.curve > 1 { (high - low) / (options.curve - 1) as f64 } else { 0.0 }],
             })

@@ -1,10 +1,13 @@
 //! The rows that the search looks at: some detector rows, of the views about the seams.
 
 use super::seams::Seams;
+use super::spoiled;
 use crate::rows::source::{Source, spread};
 use isocenter_base::context::Job;
 use isocenter_base::cpu::buffer::{Buffer, append, collected, zeros};
+use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
+use std::ops::Range;
 
 /// Line integrals of some detector rows.
 pub(super) struct Rows {
@@ -17,6 +20,8 @@ pub(super) struct Rows {
     values: Buffer,
     /// Variance of what a bin adds to all views alike (stripes), of the sum over rows over their number.
     pub(super) stripes: f64,
+    /// Views that are unlike those beside them.
+    pub(super) spoiled: Vec<usize>,
     /// `[row][bin]`, over views all round, where there are stripes to judge; else empty.
     means: Vec<f32>,
 }
@@ -27,10 +32,12 @@ const MAX_VALUES: u64 = 64 << 20;
 const STRIPE_VIEWS: usize = 96;
 
 impl Rows {
-    /// Up to `wanted` detector rows, evenly spread over the slices: fewer where these do not fit the context's memory.
-    pub(super) fn read(source: &Source, seams: &Seams, wanted: usize, job: &Job) -> Result<Self> {
+    /// Up to `wanted` detector rows, evenly spread over the slices: fewer where these do not fit the context's memory. Views that are
+    /// `left_out` are no part of anything.
+    pub(super) fn read(source: &Source, seams: &Seams, left_out: &[usize], wanted: usize, job: &Job) -> Result<Self> {
         let g = source.geometry;
-        let all_round = spread(STRIPE_VIEWS, g.views())?;
+        let all_round = spread(STRIPE_VIEWS, g.views())?.into_iter().filter(|v| !left_out.contains(v));
+        let all_round = collected(all_round)?;
         let mut views = seams.views()?;
         for v in &all_round {
             append(&mut views, *v)?;
@@ -55,9 +62,47 @@ impl Rows {
             job.check()?;
             source.read(*slice, &views, rows)?;
         }
-        let mut rows = Self { lines, bins: g.bins, views, values, stripes: 0.0, means: Vec::new() };
+        let mut rows =
+            Self { lines, bins: g.bins, views, values, stripes: 0.0, spoiled: Vec::new(), means: Vec::new() };
+        rows.mend(&all_round)?;
+        rows.spoiled = spoiled::views(&g.angles, &rows.views, &rows.view_means()?)?;
         rows.judge_stripes(seams, &all_round)?;
         Ok(rows)
+    }
+
+    /// Mends bins that are spoiled in a row.
+    fn mend(&mut self, all_round: &[usize]) -> Result<()> {
+        let per_row = self.views.len() * self.bins;
+        let spoiled = (0..self.lines.len()).into_par_iter().map(|k| self.spoiled_bins(k, all_round));
+        let spoiled = spoiled.collect::<Result<Vec<_>>>()?;
+        for (rows, spoiled) in self.values.chunks_mut(per_row).zip(&spoiled).filter(|(_, s)| !s.is_empty()) {
+            rows.chunks_mut(self.bins).for_each(|row| spoiled::mend(row, spoiled));
+        }
+        Ok(())
+    }
+
+    fn spoiled_bins(&self, row: usize, all_round: &[usize]) -> Result<Vec<Range<usize>>> {
+        let Some(first) = all_round.first() else { return Ok(Vec::new()) };
+        // Of differences from a first view, so that nothing is lost to rounding.
+        let mut sums: Vec<[f32; 2]> = zeros(self.bins)?;
+        for view in all_round {
+            for ((sum, v), of) in sums.iter_mut().zip(self.row(row, *view)).zip(self.row(row, *first)) {
+                let d = v - of;
+                *sum = [sum[0] + d, sum[1] + d * d];
+            }
+        }
+        let n = all_round.len() as f64;
+        let deviation = |[d, dd]: &[f32; 2]| (f64::from(*dd) / n - (f64::from(*d) / n).powi(2)).max(0.0).sqrt();
+        spoiled::bins(&collected(sums.iter().map(deviation))?)
+    }
+
+    /// The mean over all rows of each view that was read.
+    fn view_means(&self) -> Result<Vec<f64>> {
+        let mean = |view: usize| {
+            let sum = |row: usize| self.row(row, self.views[view]).iter().sum::<f32>();
+            (0..self.lines.len()).map(|row| f64::from(sum(row))).sum::<f64>() / (self.lines.len() * self.bins) as f64
+        };
+        (0..self.views.len()).into_par_iter().map(|view| Ok(mean(view))).collect()
     }
 
     /// A row of a view that was read.

@@ -30,8 +30,10 @@ pub(super) struct Seam {
 pub(super) struct Seams {
     pub(super) list: Vec<Seam>,
     pub(super) method: AxisMethod,
-    /// The angles cover a whole turn.
-    pub(super) full_turn: bool,
+    /// What was asked for, of which that was made.
+    asked: AxisMethod,
+    /// Most views have an opposite one: an axis anywhere on the detector can be told, and halves can be joined.
+    pub(super) opposed: bool,
     /// Radians between the two views of a pair at worst.
     pub(super) apart: f64,
 }
@@ -44,31 +46,43 @@ const MAX_VIEWS: usize = 384;
 const REACH: f64 = 0.2;
 /// Views half a turn apart to this part of the median gap are opposite.
 const OPPOSITE: f64 = 0.1;
+/// And to this part where none are: an odd number of views makes a full turn without them, each half a gap from two others.
+const BETWEEN: f64 = 0.5 + 1e-6;
+/// A larger part of the views has an opposite one, within three quarters of a gap, where a scan is of more than three quarters of a turn.
+const MOST: f64 = 0.5;
 /// Radians between the sides of a seam beyond which features have moved too far to be told.
 const MAX_APART: f64 = 0.12;
 
 impl Seams {
-    pub(super) fn new(angles: &[f64], method: AxisMethod) -> Result<Self> {
-        if angles.len() < 2 {
-            fail!(TooFewViews, "geometry.views is {}; the search for the axis needs at least 2", angles.len());
+    /// Of all views but those that are `left_out`.
+    pub(super) fn new(angles: &[f64], asked: AxisMethod, left_out: &[usize]) -> Result<Self> {
+        if angles.len() < 2 + left_out.len() {
+            fail!(
+                TooFewViews,
+                "geometry.views is {}, of which {} are unlike all others; the search for the axis needs at least 2",
+                angles.len(),
+                left_out.len()
+            );
         }
-        let mut sorted: Vec<(f64, usize)> = collected(angles.iter().enumerate().map(|(v, a)| (a.rem_euclid(TAU), v)))?;
+        let used = angles.iter().enumerate().filter(|(v, _)| !left_out.contains(v));
+        let mut sorted: Vec<(f64, usize)> = collected(used.map(|(v, a)| (a.rem_euclid(TAU), v)))?;
         sorted.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
         let gaps = gaps(&sorted)?;
-        let widest = gaps.iter().copied().fold(0.0, f64::max);
         let mut rising = collected(gaps.iter().copied().filter(|g| (1e-9..TAU - 1e-9).contains(g)))?;
         rising.sort_unstable_by(f64::total_cmp);
         let Some(&spacing) = rising.get((rising.len().max(1) - 1) / 2) else {
             let (n, a) = (angles.len(), angles[0]);
             fail!(EqualAngles, "all {n} angles are {a} modulo 2 pi; the search for the axis needs opposite views");
         };
-        let full_turn = TAU - widest > 1.9 * PI || widest < 8.0 * spacing && widest < 0.35;
         let pairs = pairs(&sorted)?;
-        let exact = pairs.iter().filter(|p| p.apart <= OPPOSITE * spacing).count();
-        let method = match method {
-            AxisMethod::Auto if exact > 0 => AxisMethod::OppositeViews,
+        let within = |limit: f64| pairs.iter().filter(|p| p.apart <= limit * (1.0 + 1e-9)).count();
+        let part = |count: usize| count as f64 / sorted.len() as f64;
+        let opposed = part(within(0.75 * spacing.max(TAU / angles.len() as f64))) > MOST;
+        let limit = if within(OPPOSITE * spacing) > 0 { OPPOSITE } else { BETWEEN } * spacing;
+        let method = match asked {
+            AxisMethod::Auto if limit < BETWEEN * spacing || part(within(limit)) > MOST => AxisMethod::OppositeViews,
             AxisMethod::Auto => AxisMethod::Sinogram,
-            AxisMethod::OppositeViews if exact == 0 => {
+            AxisMethod::OppositeViews if within(limit) == 0 => {
                 let best = pairs.iter().map(|p| p.apart).fold(f64::INFINITY, f64::min);
                 fail!(
                     OutOfRange,
@@ -79,7 +93,7 @@ impl Seams {
         };
         let list = match method {
             AxisMethod::Sinogram => half_turn(&sorted)?,
-            _ => opposite(&sorted, pairs, OPPOSITE * spacing)?,
+            _ => opposite(&sorted, pairs, limit, limit >= BETWEEN * spacing)?,
         };
         let between = |s: &Seam| {
             let turned = (angles[s.pair[0]] - angles[s.pair[1]] + PI).rem_euclid(TAU);
@@ -92,7 +106,12 @@ impl Seams {
                 "the angles miss half a turn by {apart:.3} rad: no direction is seen from both sides to {MAX_APART} rad, as the search for the axis needs it"
             );
         }
-        Ok(Self { list, method, full_turn, apart })
+        Ok(Self { list, method, asked, opposed, apart })
+    }
+
+    /// The same without some views.
+    pub(super) fn without(&self, angles: &[f64], left_out: &[usize]) -> Result<Self> {
+        Self::new(angles, self.asked, left_out)
     }
 
     /// All views of all seams, in rising order.
@@ -132,14 +151,15 @@ fn pairs(sorted: &[(f64, usize)]) -> Result<Vec<Pair>> {
     }))
 }
 
-/// Seams of pairs of opposite views, evenly spread over those that there are.
-fn opposite(sorted: &[(f64, usize)], pairs: Vec<Pair>, limit: f64) -> Result<Vec<Seam>> {
+/// Seams of pairs of opposite views, evenly spread over those that there are. `between`: these are none to the last bit, so that views to
+/// either side have to help.
+fn opposite(sorted: &[(f64, usize)], pairs: Vec<Pair>, limit: f64, between: bool) -> Result<Vec<Seam>> {
     let mut exact = collected(pairs.into_iter().filter(|p| p.apart <= limit))?;
     // Each of them once.
     exact.retain(|p| sorted[p.places[0]].0 < sorted[p.places[1]].0);
     let chosen = spread(MAX_SEAMS, exact.len())?;
     let room = MAX_VIEWS / chosen.len();
-    let reach = if chosen.len() == 1 { REACH } else { REACH.min(PI / chosen.len() as f64 / 2.0) };
+    let reach = if chosen.len() == 1 || between { REACH } else { REACH.min(PI / chosen.len() as f64 / 2.0) };
     let mut list = Vec::new();
     for k in chosen {
         let [a, b] = exact[k].places;

@@ -1,6 +1,7 @@
 //! Who is asked for the axis, and who is believed.
 
 use super::answer::{Answer, Told};
+use super::halves::halves;
 use super::options::{AxisMethod, AxisOptions, DEFAULT_ROWS};
 use super::seams::Seams;
 use super::sharpness::sharpest;
@@ -29,14 +30,19 @@ impl<'a> Search<'a> {
         let g = source.geometry;
         // Sharpness wants half a turn, too: with less of it simulated scans were sharpest some bins away.
         let sharp = options.method == AxisMethod::Sharpness;
-        let seams = Seams::new(&g.angles, if sharp { AxisMethod::Sinogram } else { options.method })?;
-        let range = range(g.bins, seams.full_turn && !sharp, options.range)?;
+        let seams = Seams::new(&g.angles, if sharp { AxisMethod::Sinogram } else { options.method }, &[])?;
+        let range = range(g.bins, sharp, options.range)?;
         Ok(Self { source, options, seams, range })
     }
 
-    /// Whether the angles cover a whole turn.
-    pub(super) fn full_turn(&self) -> bool {
-        self.seams.full_turn
+    /// Whether most views have an opposite one.
+    fn opposed(&self) -> bool {
+        self.seams.opposed
+    }
+
+    /// Whether halves of the object, seen by opposite views, are to be joined about this axis.
+    pub(super) fn half_acquisition(&self, axis: f64) -> Result<bool> {
+        Ok(self.opposed() && halves(&self.source, axis)?)
     }
 
     pub(super) fn run(&self, job: &Job) -> Result<Answer> {
@@ -57,7 +63,11 @@ impl<'a> Search<'a> {
         };
         match (first, second) {
             (Told::Axis(a), Some(Told::Axis(b))) if near(&a, &b) => Ok(a),
-            (Told::Axis(a), None | Some(Told::Unclear(_))) if a.confidence >= SURE || !self.central(a.axis) => Ok(a),
+            (Told::Axis(a), None | Some(Told::Unclear(_)))
+                if a.confidence >= SURE || self.opposed() && !self.central(a.axis) =>
+            {
+                Ok(a)
+            }
             (first, second) => match self.at_ends(job)? {
                 Some(found) => Ok(found),
                 None => self.arbitrated(first, second, job),
@@ -67,17 +77,17 @@ impl<'a> Search<'a> {
 
     /// Half a turn alone, which need not be there, or of use, where opposite views are.
     fn half_turn(&self, job: &Job) -> Result<Told> {
-        let seams = Seams::new(&self.source.geometry.angles, AxisMethod::Sinogram);
+        let seams = Seams::new(&self.source.geometry.angles, AxisMethod::Sinogram, &[]);
         match seams.and_then(|seams| self.views(&seams, job)) {
             Err(e) if e.status == Status::OutOfRange => Ok(Told::Unclear(e)),
             told => told,
         }
     }
 
-    /// A full turn about an axis near an edge: few bins that agree well there weigh little against many that agree somewhat elsewhere, so
+    /// More than half a turn about an axis near an edge: few bins that agree well there weigh little against many that agree somewhat elsewhere, so
     /// the ends of the range are looked at alone.
     fn at_ends(&self, job: &Job) -> Result<Option<Answer>> {
-        if !self.full_turn() || self.options.range.is_some() {
+        if !self.opposed() || self.options.range.is_some() {
             return Ok(None);
         }
         let ([low, high], last) = (self.range, self.source.geometry.bins as f64 - 1.0);
@@ -102,13 +112,13 @@ impl<'a> Search<'a> {
             true => self.sharp(range, job)?,
             false => return first.axis(),
         };
-        let alone = !self.options.tilt && !self.full_turn();
+        let alone = !self.options.tilt && !self.opposed();
         match (first, second, sharp) {
             (Told::Axis(a), _, Told::Axis(c)) if near(&a, &c) => Ok(Answer { confidence: a.confidence / 2.0, ..a }),
             (_, Some(Told::Axis(b)), Told::Axis(c)) if near(&b, &c) => {
                 Ok(Answer { confidence: b.confidence / 2.0, ..b })
             }
-            // A full turn about an axis beside the detector makes sharp slices of another object.
+            // More than half a turn about an axis beside the detector makes sharp slices of another object.
             (Told::Unclear(_), _, Told::Axis(c)) if alone && c.confidence >= SURE => Ok(c),
             (Told::Axis(a), b, c) => {
                 let place = |told: Option<&Told>| match told {
@@ -167,13 +177,13 @@ fn near(a: &Answer, b: &Answer) -> bool {
     (a.axis - b.axis).abs() <= SLACK + 3.0 * a.error.hypot(b.error)
 }
 
-/// Axes to look at: the caller's, or the middle half of the detector, for a full turn all but its ends.
-fn range(bins: usize, full_turn: bool, given: Option<[f64; 2]>) -> Result<[f64; 2]> {
+/// Axes to look at: the caller's, or all of the detector but its ends; for trial slices its middle half.
+fn range(bins: usize, sharp: bool, given: Option<[f64; 2]>) -> Result<[f64; 2]> {
     let last = bins as f64 - 1.0;
     // Fewer bins that are seen from both sides agree by chance.
     let edge = (bins as f64 / 64.0).max(4.0);
     let Some([low, high]) = given else {
-        return Ok(if full_turn { [edge, last - edge] } else { [last / 4.0, last * 0.75] });
+        return Ok(if sharp { [last / 4.0, last * 0.75] } else { [edge, last - edge] });
     };
     for (name, v) in [("low", low), ("high", high)] {
         if !v.is_finite() {

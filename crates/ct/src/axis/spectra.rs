@@ -1,6 +1,8 @@
 //! Transforms of rows about a place, cut out by a window that is symmetric there.
 
 use super::background::BACKGROUNDS;
+use super::rows::Rows;
+use super::seams::Seams;
 use crate::rows::filter::padded_bins;
 use isocenter_base::cpu::buffer::{collected, zeros};
 use isocenter_base::error::Result;
@@ -43,6 +45,27 @@ impl Spectra {
     /// Length of the transforms.
     pub(super) fn length(&self) -> usize {
         self.fft.len()
+    }
+
+    /// How much further the detector reaches on the far side of a place than the window on both, at most.
+    pub(super) fn aside(&self) -> f64 {
+        self.reach / self.halves.iter().copied().fold(f64::INFINITY, f64::min)
+    }
+
+    /// Mean sizes of a row's values in the middle of its window, and where that falls off, over the seams' pairs.
+    pub(super) fn cut(&self, rows: &Rows, seams: &Seams, row: usize, centre: f64) -> [f64; 2] {
+        let half = self.halves[row];
+        let inner = half * (1.0 - TAPER);
+        let mut sums = [[0.0; 2]; 2];
+        for view in seams.list.iter().flat_map(|s| s.pair) {
+            let values =
+                rows.row(row, view).iter().enumerate().map(|(k, v)| ((k as f64 - centre).abs(), f64::from(v.abs())));
+            for (distance, value) in values.filter(|(d, _)| *d <= half) {
+                let [sum, count] = &mut sums[usize::from(distance > inner)];
+                (*sum, *count) = (*sum + value, *count + 1.0);
+            }
+        }
+        sums.map(|[sum, count]| sum / f64::max(count, 1.0))
     }
 
     /// Memory for a row that is looked at about a place.

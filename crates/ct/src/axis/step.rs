@@ -23,12 +23,22 @@ use std::ops::Range;
 const ITERATIONS: usize = 14;
 /// Bins that the place moves in a step at most.
 const MAX_MOVE: f64 = 3.0;
+/// What rows have in common their scatter does not tell: edges that are sampled at other places of a bin, views between which features move.
+/// Of 1600 simulated scans 95 % are then within twice the error.
+const COMMON: f64 = 1.35;
+/// What windows leave in bins about one seam where they cut off the object, which enters and leaves them from view to view; more where they are narrower than
+/// the detector (simulated scans).
+const CUT: f64 = 0.1;
+/// They do where values at their ends are larger than this part of those in their middle (noise has less), and do so fully from the second on.
+const CUT_FROM: [f64; 2] = [0.2, 0.5];
 
 pub(super) struct Steps {
     spectra: Spectra,
     bands: Vec<Range<usize>>,
     /// Of each seam.
     chosen: Vec<Chosen>,
+    /// Standard error that windows leave.
+    cut: f64,
 }
 
 /// Where the rows settled.
@@ -46,12 +56,20 @@ impl Steps {
         let spectra = Spectra::new(rows.bins, centres)?;
         let bands = bands(spectra.length())?;
         let chosen = choose(&spectra, &bands, rows, seams, centres)?;
-        Ok(Self { spectra, bands, chosen })
+        let [mut middle, mut ends] = [0.0; 2];
+        for (k, centre) in centres.iter().enumerate() {
+            let [inner, outer] = spectra.cut(rows, seams, k, *centre);
+            (middle, ends) = (middle + inner, ends + outer);
+        }
+        let [from, to] = CUT_FROM;
+        let part = if middle > 0.0 { ((ends / middle - from) / (to - from)).clamp(0.0, 1.0) } else { 0.0 };
+        let cut = CUT * part * spectra.aside().sqrt() / seams.list.len() as f64;
+        Ok(Self { spectra, bands, chosen, cut })
     }
 
     /// What a row says at a place: even and odd part about each seam.
     fn measure(&self, rows: &Rows, seams: &Seams, row: usize, centre: f64) -> Result<Vec<Part>> {
-        let Self { spectra, bands, chosen } = self;
+        let Self { spectra, bands, chosen, .. } = self;
         let mut scratch = spectra.about(rows.bins, row, centre)?;
         let smooth = spectra.smooth(&mut scratch, row, centre)?;
         let last = bands.last().map_or(0, |b| b.end);
@@ -166,7 +184,8 @@ impl Steps {
             let seen: f64 = strays.iter().zip(&weights).map(|(s, w)| (w * s).powi(2)).sum::<f64>().sqrt() / total;
             let shifted = line.shifted(step * (stretch - 1.0));
             let noise = 1.0 / total.max(f64::MIN_POSITIVE).sqrt();
-            result = Settled { line: shifted, error: seen.max(noise), noise, scatter: median(strays) / 0.6745 };
+            let error = (COMMON * seen.max(noise)).hypot(self.cut);
+            result = Settled { line: shifted, error, noise, scatter: median(strays) / 0.6745 };
             if moves.iter().all(|m| m.abs() < 2e-6 * rows.bins as f64 / 640.0) {
                 break;
             }

@@ -7,12 +7,16 @@ use super::seams::Seams;
 use super::step::Steps;
 use crate::rows::source::Source;
 use isocenter_base::context::Job;
+use isocenter_base::cpu::buffer::append;
 use isocenter_base::error::{Error, Result, Status, fail};
 
 /// Below this confidence there is no axis to tell from chance: noise alone gives 0.1 at most.
 const MIN_CONFIDENCE: f64 = 0.15;
 /// Rows that disagree by more bins than this, when each of them should be far better, do not have one axis.
 const MAX_SCATTER: f64 = 2.0;
+
+/// Times that views are read again without those that were spoiled: others stand in for them, which may be spoiled, too.
+const ROUNDS: usize = 8;
 
 /// What the views about these seams tell, of so many detector rows.
 pub(super) fn ask(
@@ -26,7 +30,17 @@ pub(super) fn ask(
     let (g, [low, high]) = (source.geometry, range);
     let unclear =
         |why: String| Ok(Told::Unclear(Error::new(Status::OutOfRange, format!("the axis cannot be told: {why}"))));
-    let rows = Rows::read(source, seams, wanted, job)?;
+    let (mut left_out, mut others) = (Vec::new(), None);
+    let mut rows = Rows::read(source, seams, &left_out, wanted, job)?;
+    for _ in 0..ROUNDS {
+        if rows.spoiled.is_empty() {
+            break;
+        }
+        rows.spoiled.iter().try_for_each(|view| append(&mut left_out, *view))?;
+        let seams = others.insert(seams.without(&g.angles, &left_out)?);
+        rows = Rows::read(source, seams, &left_out, wanted, job)?;
+    }
+    let seams = others.as_ref().unwrap_or(seams);
     let coarse = Coarse::new(&rows, seams, range, tilt)?;
     let confidence = coarse.confidence();
     if confidence < MIN_CONFIDENCE {

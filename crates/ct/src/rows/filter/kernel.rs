@@ -90,7 +90,7 @@ fn interpolated(response: &[f32], bins: usize) -> Result<Vec<f64>> {
 /// Nodes and weights of Gauss and Legendre over 0 to 1, mirrored: with 8 of them, a smooth integrand times half a turn of a wave or less is
 /// summed to rounding.
 const NODES: [(f64, f64); 4] = [
-    (0.019855071751231884, 0.05061426814518813),
+    (0.01985507175123188, 0.05061426814518813),
     (0.10166676129318664, 0.11119051722668724),
     (0.2372337950418355, 0.15685332293894363),
     (0.4082826787521751, 0.1813418916891810),

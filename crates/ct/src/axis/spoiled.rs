@@ -1,0 +1,106 @@
+//! What a detector has spoiled: bins that are dead or flicker, and views without a beam, which would otherwise decide where the axis is.
+
+use isocenter_base::cpu::buffer::{append, collected};
+use isocenter_base::error::Result;
+use std::f64::consts::TAU;
+use std::ops::Range;
+
+/// Bins next to each other that are mended.
+const MOST_BINS: usize = 4;
+/// How many times less, or more, than those on both sides spoiled bins change from view to view. (Next to air an object's bins change that much
+/// more than on one side.)
+const CHANGE: f64 = 100.0;
+/// Views to either side that a view is compared with.
+const BESIDE: usize = 8;
+
+/// Ranges of bins that change from view to view as none beside them do; `deviation` is that of each bin.
+pub(super) fn bins(deviation: &[f64]) -> Result<Vec<Range<usize>>> {
+    let mut spoiled = Vec::new();
+    let mut first = 1;
+    while first + 1 < deviation.len() {
+        let stands_out = |end: &usize| {
+            let (before, after) = (deviation[first - 1], deviation[*end]);
+            let (least, most) = (before.min(after), before.max(after));
+            let run = &deviation[first..*end];
+            run.iter().all(|d| *d * CHANGE < least) || run.iter().all(|d| *d > CHANGE * most)
+        };
+        match (first + 1..deviation.len().min(first + MOST_BINS + 1)).find(stands_out) {
+            Some(end) => {
+                append(&mut spoiled, first..end)?;
+                first = end + 1;
+            }
+            None => first += 1,
+        }
+    }
+    Ok(spoiled)
+}
+
+/// Goes straight over spoiled bins of a row.
+pub(super) fn mend(row: &mut [f32], spoiled: &[Range<usize>]) {
+    for run in spoiled {
+        let (before, after) = (row[run.start - 1], row[run.end]);
+        let step = (after - before) / (run.len() + 1) as f32;
+        row[run.clone()].iter_mut().enumerate().for_each(|(k, v)| *v = before + (k + 1) as f32 * step);
+    }
+}
+
+/// Views whose mean is far from that of the views next to them by angle: a beam that was off, or a detector that did not answer.
+pub(super) fn views(angles: &[f64], views: &[usize], means: &[f64]) -> Result<Vec<usize>> {
+    let mut order = collected(0..views.len())?;
+    order.sort_unstable_by(|a, b| {
+        let turn = |k: &usize| angles[views[*k]].rem_euclid(TAU);
+        turn(a).total_cmp(&turn(b)).then(a.cmp(b))
+    });
+    let n = order.len();
+    let usual = |at: usize| -> Result<f64> {
+        let beside = BESIDE.min(n.saturating_sub(1) / 2);
+        let mut near = collected((0..=2 * beside).map(|k| means[order[(at + n + k - beside) % n]]))?;
+        near.sort_unstable_by(f64::total_cmp);
+        Ok(near[beside])
+    };
+    let usual = (0..n).map(usual).collect::<Result<Vec<f64>>>()?;
+    let mut strays = collected(order.iter().zip(&usual).map(|(k, usual)| (means[*k] - usual).abs()))?;
+    let spoiled = strays.iter().zip(&order).zip(&usual);
+    let spoiled = collected(spoiled.map(|((stray, k), usual)| (*stray, views[*k], usual.abs())))?;
+    strays.sort_unstable_by(f64::total_cmp);
+    let typical = strays.get(n / 2).copied().unwrap_or(0.0);
+    collected(
+        spoiled.into_iter().filter(|(stray, _, usual)| *stray > 0.5 * usual + 12.0 * typical).map(|(_, view, _)| view),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dead_and_flickering_bins_are_found_and_edges_of_an_object_are_not() {
+        let mut deviation = vec![1e-4; 40];
+        deviation[10..30].fill(0.3);
+        assert_eq!(bins(&deviation).expect("success"), []);
+        deviation[15] = 0.0;
+        deviation[20..22].fill(1e-9);
+        deviation[33] = 2.0;
+        assert_eq!(bins(&deviation).expect("success"), [15..16, 20..22, 33..34]);
+        // Air without noise.
+        deviation[..10].fill(0.0);
+        assert_eq!(bins(&deviation).expect("success"), [15..16, 20..22, 33..34]);
+        let mut row: Vec<f32> = (0..40u8).map(f32::from).collect();
+        row[20..22].fill(-7.0);
+        mend(&mut row, &[20..22]);
+        assert!(row.iter().enumerate().all(|(k, v)| (*v - k as f32).abs() < 1e-5), "{row:?}");
+    }
+
+    #[test]
+    fn views_without_beam_are_found() {
+        let angles: Vec<f64> = (0..90).map(|k| TAU * f64::from(k * 37 % 90) / 90.0).collect();
+        let every: Vec<usize> = (0..90).collect();
+        // An object beyond the detector: a mean that changes slowly.
+        let mut means: Vec<f64> = angles.iter().map(|a| 1.0 + 0.6 * (2.0 * a).cos()).collect();
+        assert_eq!(views(&angles, &every, &means).expect("success"), []);
+        (means[4], means[50]) = (9.0, 0.0);
+        let mut found = views(&angles, &every, &means).expect("success");
+        found.sort_unstable();
+        assert_eq!(found, [4, 50]);
+    }
+}
