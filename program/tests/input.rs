@@ -352,11 +352,115 @@ fn virtual_datasets_of_whole_frames() {
     assert!(source.storage().contains("HDF5 library"), "{}", source.storage());
     let expected: Vec<u16> = values.iter().enumerate().map(|(k, &v)| if k / 37 % 13 < 4 { v } else { 5 }).collect();
     check(&source, &bytes(&expected), "virtual by rows");
-    // A file that is not there is an error, where HDF5 would give its fill value.
-    std::fs::remove_file(folder.path("second.h5")).expect("removed");
-    let opened = of_dataset(File::open(folder.path("scan.h5")).expect("a file").dataset("data").expect("data"));
-    let message = opened.err().map(|e| format!("{e:#}")).expect("an error");
-    assert!(message.contains("second.h5") && message.contains("frames 5 to 9"), "{message}");
+}
+
+/// The message of a dataset that is not opened.
+fn refused(path: &Path) -> String {
+    let opened = of_dataset(File::open(path).expect("a file").dataset("data").expect("data"));
+    opened.err().map(|e| format!("{e:#}")).expect("an error")
+}
+
+/// Makes a virtual dataset, and says nothing of what it is made of.
+fn mapped(path: &Path, make: impl Fn(DatasetBuilder) -> DatasetBuilder) {
+    let file = File::create(path).expect("a file");
+    make(file.new_dataset_builder()).empty::<u16>().shape(SHAPE).create("data").expect("a dataset");
+}
+
+/// Where HDF5 would give its fill value there is an error, however parts are put together and named.
+#[test]
+fn virtual_datasets_with_missing_sources() {
+    let folder = Folder::new("virtual-missing");
+    let path = folder.path("scan.h5");
+    let values = values();
+    let rows: Selection =
+        Hyperslab::from(vec![SliceOrIndex::from(0..SHAPE[0]), (0..4).into(), SliceOrIndex::from(0..SHAPE[2])]).into();
+    type Make<'a> = &'a dyn Fn(DatasetBuilder) -> DatasetBuilder;
+    // All of a dataset is what h5py writes for a whole one.
+    let all: Make = &|b| b.virtual_map("part.h5", "data", SHAPE, Selection::All, SHAPE, Selection::All);
+    let frames: Make = &|b| b.virtual_map("part.h5", "data", SHAPE, of_frames(5..10), SHAPE, of_frames(0..5));
+    let by_rows: Make = &|b| b.virtual_map("part.h5", "data", SHAPE, rows.clone(), SHAPE, rows.clone());
+    for (make, what) in [(all, "all"), (frames, "frames"), (by_rows, "rows")] {
+        mapped(&path, make);
+        let message = refused(&path);
+        assert!(message.contains("part.h5") && message.contains("missing"), "{what}: {message}");
+        // The file without the dataset.
+        drop(File::create(folder.path("part.h5")).expect("a file"));
+        let message = refused(&path);
+        assert!(message.contains("part.h5") && message.contains("data in"), "{what}: {message}");
+        written(&folder.path("part.h5"), &values, |b| b);
+        of_dataset(File::open(&path).expect("a file").dataset("data").expect("data")).expect(what);
+        std::fs::remove_file(folder.path("part.h5")).expect("removed");
+    }
+    mapped(&path, frames);
+    assert!(refused(&path).contains("0 to 4"), "{}", refused(&path));
+    // All of one is read as quickly as frames are.
+    written(&folder.path("part.h5"), &values, |b| b.chunk([1, 13, 37]).deflate(3));
+    let source = virtual_file(&path, all);
+    assert!(source.storage().starts_with("virtual, 1 parts"), "{}", source.storage());
+    check(&source, &bytes(&values), "all");
+    // More frames than there are.
+    let long = [30, SHAPE[1], SHAPE[2]];
+    mapped(&path, |b| b.virtual_map("part.h5", "data", long, of_frames(20..25), SHAPE, of_frames(2..7)));
+    assert!(refused(&path).contains("[25, 13, 37] are taken"), "{}", refused(&path));
+    // A virtual dataset of a virtual one, whose source is missing.
+    mapped(&folder.path("between.h5"), all);
+    mapped(&path, |b| b.virtual_map("between.h5", "data", SHAPE, Selection::All, SHAPE, Selection::All));
+    std::fs::remove_file(folder.path("part.h5")).expect("removed");
+    let message = refused(&path);
+    assert!(message.contains("part.h5") && message.contains("missing"), "{message}");
+    // Of its own file.
+    mapped(&path, |b| b.virtual_map(".", "frames", SHAPE, Selection::All, SHAPE, Selection::All));
+    assert!(refused(&path).contains("frames in"), "{}", refused(&path));
+    // Of itself.
+    mapped(&path, |b| b.virtual_map(".", "data", SHAPE, Selection::All, SHAPE, Selection::All));
+    assert!(refused(&path).contains("made of itself"), "{}", refused(&path));
+}
+
+/// Files that are counted: the dataset ends where HDF5 finds the first that is missing, and would say nothing.
+#[test]
+fn virtual_datasets_of_counted_files() {
+    let folder = Folder::new("virtual-counted");
+    let path = folder.path("scan.h5");
+    let values = values();
+    {
+        use hdf5_metno_sys::{h5d, h5i, h5p, h5s};
+        let file = File::create(&path).expect("a file");
+        hdf5_metno::sync::sync(|| {
+            let [frames, rows, bins] = SHAPE.map(|n| n as u64);
+            // SAFETY: the library's lock is held, all identifiers are open, and lists are of three dimensions.
+            unsafe {
+                let most = [h5s::H5S_UNLIMITED, rows, bins];
+                let here = h5s::H5Screate_simple(3, SHAPE.map(|n| n as u64).as_ptr(), most.as_ptr());
+                let there = h5s::H5Screate_simple(3, SHAPE.map(|n| n as u64).as_ptr(), std::ptr::null());
+                let (start, count) = ([0u64; 3], [h5s::H5S_UNLIMITED, 1, 1]);
+                let block = [frames, rows, bins];
+                let set = h5s::H5S_seloper_t::H5S_SELECT_SET;
+                let lists = [start.as_ptr(), block.as_ptr(), count.as_ptr(), block.as_ptr()];
+                assert!(h5s::H5Sselect_hyperslab(here, set, lists[0], lists[1], lists[2], lists[3]) >= 0);
+                let properties = h5p::H5Pcreate(*hdf5_metno::globals::H5P_DATASET_CREATE);
+                let mapped = h5p::H5Pset_virtual(properties, here, c"part_%b.h5".as_ptr(), c"data".as_ptr(), there);
+                assert!(mapped >= 0);
+                let kind = hdf5_metno::datatype::Datatype::from_type::<u16>().expect("a type");
+                let id = h5d::H5Dcreate2(file.id(), c"data".as_ptr(), kind.id(), here, 0, properties, 0);
+                assert!(id >= 0);
+                for id in [id, here, there, properties] {
+                    h5i::H5Idec_ref(id);
+                }
+            }
+        });
+    }
+    assert!(refused(&path).contains("part_0.h5"), "{}", refused(&path));
+    let write = |k: usize| drop(written(&folder.path(&format!("part_{k}.h5")), &values, |b| b));
+    write(0);
+    write(1);
+    let opened = || of_dataset(File::open(&path).expect("a file").dataset("data").expect("data"));
+    assert_eq!(opened().expect("a source").shape(), [2 * SHAPE[0], SHAPE[1], SHAPE[2]]);
+    // One in between.
+    write(3);
+    let message = refused(&path);
+    assert!(message.contains("part_2.h5") && message.contains("missing"), "{message}");
+    write(2);
+    assert_eq!(opened().expect("a source").shape()[0], 4 * SHAPE[0]);
 }
 
 /// The place of a chunk in its file, and its length.

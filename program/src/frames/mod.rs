@@ -15,12 +15,14 @@ mod images;
 mod kept;
 mod library;
 mod mapping;
+mod origins;
 mod spread;
 mod stack;
 mod tiff;
 
 pub use ahead::Ahead;
 pub use converted::Converted;
+pub use origins::complete;
 
 use crate::team::Team;
 use anyhow::{Context, Result, bail};
@@ -154,6 +156,7 @@ pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
         other => bail!("{name} has {} dimensions; it must have 3: frames, rows, bins", other.len()),
     };
     let opened = || -> Result<Arc<dyn Source>> {
+        complete(&dataset)?;
         if let Some(source) = contiguous::Contiguous::open(&dataset, shape)? {
             return Ok(Arc::new(source));
         }

@@ -1,13 +1,11 @@
 //! Virtual datasets that are made of whole frames of others: each part is read in the quickest way for itself.
 
-use super::mapping::{self, Mapping};
-use super::{Source, of_dataset};
+use super::{Source, mapping, of_dataset, origins};
 use anyhow::{Context, Result};
+use hdf5_metno::Dataset;
 use hdf5_metno::plist::dataset_create::Layout;
-use hdf5_metno::{Dataset, File};
 use isocenter::array::DType;
 use std::ops::Range;
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Frames of another source.
@@ -29,38 +27,24 @@ pub struct Stack {
     fill: Vec<u8>,
 }
 
-/// The file of a mapping: its name counts from the folder of the virtual dataset's file.
-fn path(name: &str, of: &str) -> PathBuf {
-    if name == "." {
-        return PathBuf::from(of);
-    }
-    let beside = Path::new(of).parent().map(|folder| folder.join(name));
-    // As HDF5 has it: else from the folder in which the program runs.
-    beside.filter(|path| path.exists()).unwrap_or_else(|| PathBuf::from(name))
-}
-
 impl Stack {
     /// Of a virtual dataset; nothing if it is none, or put together in another way.
     pub fn open(dataset: &Dataset, shape: [usize; 3]) -> Result<Option<Self>> {
         if dataset.ndim() != 3 || dataset.layout() != Layout::Virtual {
             return Ok(None);
         }
-        // Names of files then begin elsewhere.
-        if std::env::var_os("HDF5_VDS_PREFIX").is_some() {
-            return Ok(None);
-        }
-        let Some(maps) = mapping::of(dataset, shape)? else { return Ok(None) };
+        let maps = mapping::of(dataset)?;
         let Some(element) = super::element::Element::of(&dataset.dtype()?) else { return Ok(None) };
         let mut parts = Vec::new();
-        for Mapping { file, name, here, there } in maps {
-            let path = path(&file, &dataset.filename());
-            let source = File::open(&path).and_then(|file| file.dataset(&name));
-            let source = source.with_context(|| {
-                format!("frames {} to {} are in {}:{name}", here.start, here.end - 1, path.display())
-            })?;
+        for part in &maps {
+            let Some(here) = part.here.frames(shape).filter(|_| !part.counted()) else { return Ok(None) };
+            let source = origins::source(dataset, &part.file, &part.name);
+            let source = source.with_context(|| format!("frames {} to {}", here.start, here.end - 1))?;
             let source = of_dataset(source)?;
-            let [frames, rows, bins] = source.shape();
-            if source.dtype() != element.dtype() || there.end > frames || [rows, bins] != shape[1..] {
+            let [_, rows, bins] = source.shape();
+            let there = part.there.frames(source.shape()).filter(|there| there.len() == here.len());
+            let Some(there) = there else { return Ok(None) };
+            if source.dtype() != element.dtype() || here.end > shape[0] || [rows, bins] != shape[1..] {
                 return Ok(None);
             }
             parts.push(Part { frames: here, source, first: there.start });
