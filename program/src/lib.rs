@@ -7,6 +7,7 @@ pub mod frames;
 pub mod memory;
 #[cfg(test)]
 mod mutations;
+mod names;
 mod plan;
 mod report;
 mod scan;

@@ -68,7 +68,7 @@ impl Search<'_> {
     pub fn run(&self, context: &Arc<Context>, rows: Range<usize>) -> Result<FoundAxis> {
         let [_, all, bins] = self.scan.views.source.shape();
         let (read, own) = looked_at(all, rows, self.distortion.is_some());
-        let mut ct = plan(context, self.scan, None, &self.flat.of_rows(), &read)?;
+        let mut ct = plan(context, self.scan, &self.flat.of_rows(), &read)?;
         let geometry = ct.geometry()?.clone();
         ct.set_geometry(Geometry { first_row: own.start, slices: own.len(), ..geometry })?;
         ct.set_options(Options { input: input(self.scan), ..Options::default() })?;

@@ -1,8 +1,8 @@
 //! `isocenter inspect`.
 
 use crate::cli::Inspect;
-use crate::scan::Scan;
 use crate::scan::pyhst::{self, Parameters};
+use crate::scan::{Pixel, Scan};
 use anyhow::Result;
 
 pub fn run(inspect: &Inspect) -> Result<()> {
@@ -21,9 +21,10 @@ pub fn run(inspect: &Inspect) -> Result<()> {
     let flats = flats.collect::<Vec<_>>().join(", ");
     println!("  flats       {}", if flats.is_empty() { "none" } else { &flats });
     println!("  darks       {}", scan.darks.as_ref().map_or(0, |darks| darks.which.len()));
-    match scan.pixel {
-        Some(pixel) => println!("  pixel       {pixel} mm"),
-        None => println!("  pixel       not told"),
+    match &scan.pixel {
+        Pixel::Millimetres(pixel) => println!("  pixel       {pixel} mm"),
+        Pixel::Untold => println!("  pixel       not told"),
+        Pixel::Unread(told) | Pixel::Doubtful(told) => println!("  pixel       {told}; --pixel MM gives it to recon"),
     }
     if pyhst::is(path) {
         let taken = Parameters::read(path)?.taken(|_| false)?;

@@ -81,10 +81,10 @@ fn array<'a>(bytes: &'a [u8], dtype: DType, shape: [usize; 3]) -> Array<'a> {
 }
 
 /// A plan of the library for some detector rows of a scan, all of which are reconstructed, with their flats and darks.
-fn plan(context: &Arc<Context>, scan: &Scan, pixel: Option<f64>, flat: &FlatField, rows: &[usize]) -> Result<Ct> {
+fn plan(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize]) -> Result<Ct> {
     let [_, _, bins] = scan.views.source.shape();
     let mut geometry = Geometry::new(scan.angles.clone(), bins).with_rows(rows.len());
-    if let Some(pixel) = pixel.or(scan.pixel) {
+    if let Some(pixel) = scan.pixel.millimetres() {
         (geometry.bin_pitch, geometry.pixel_size) = (pixel, pixel);
     }
     let mut ct = Ct::new(context.clone());

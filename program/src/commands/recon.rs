@@ -5,11 +5,12 @@ use super::run::{Run, Task};
 use super::{context, probe, room};
 use crate::cli::{Machine, Recon, Repeat};
 use crate::plan::Plan;
-use crate::scan::Scan;
+use crate::scan::{Input, Scan};
 use crate::stopwatch::Stopwatch;
 use crate::team::{self, Team};
 use crate::watch::Watch;
 use anyhow::{Context as _, Result};
+use std::path::Path;
 
 pub fn run(recon: &Recon) -> Result<()> {
     team::with(|team| {
@@ -22,7 +23,7 @@ pub fn run(recon: &Recon) -> Result<()> {
         let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
         let context = context(&recon.machine, &watch, team)?;
         stopwatch.stage("devices");
-        let mut scan = Scan::open(&recon.scan, &recon.input)?;
+        let mut scan = opened(&recon.scan, &recon.input, recon.pixel, team)?;
         stopwatch.stage("opening");
         if !recon.probe {
             hold(&mut scan, recon.rows, &recon.machine, team)?;
@@ -51,13 +52,23 @@ pub fn repeat(repeat: &Repeat) -> Result<()> {
         let context = context(&repeat.machine, &watch, team)?;
         stopwatch.stage("devices");
         let plan = Plan::read(&repeat.plan)?;
-        let mut scan = Scan::open(&plan.scan, &plan.input)?;
+        let mut scan = opened(&plan.scan, &plan.input, plan.pixel, team)?;
         stopwatch.stage("opening");
         hold(&mut scan, Some(plan.rows), &repeat.machine, team)?;
         stopwatch.stage("decoding");
         let task = repeat.part.map_or(Task::All, Task::Part);
         Run { team, context, watch, plan, scan, axis: None, stopwatch }.go(false, task)
     })
+}
+
+/// A scan and the side of its pixels; the first of a team tells what was assumed.
+fn opened(path: &Path, input: &Input, pixel: Option<f64>, team: &dyn Team) -> Result<Scan> {
+    let mut scan = Scan::open(path, input)?;
+    scan.pixel.settle(pixel).with_context(|| path.display().to_string())?;
+    if team.rank() == 0 {
+        scan.notes.iter().cloned().chain(scan.pixel.note()).for_each(|note| eprintln!("note: {note}"));
+    }
+    Ok(scan)
 }
 
 /// Rows on either side of those that are wanted, at which steps may look: they are decoded with them.

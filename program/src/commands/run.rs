@@ -101,7 +101,7 @@ impl<'a> Prepared<'a> {
             bail!("rows {first}..{end}: the scan has {all}");
         }
         let rows: Vec<usize> = (0..all).collect();
-        let mut ct = plan(context, scan, wanted.pixel, &wanted.steps.flats, &rows)?;
+        let mut ct = plan(context, scan, &wanted.steps.flats, &rows)?;
         let mut geometry = ct.geometry()?.clone();
         (geometry.axis, geometry.first_row, geometry.slices) = (vec![wanted.axis], first, end - first);
         if wanted.steps.slices.half_acquisition.wanted(scan, wanted.axis) {
@@ -178,7 +178,7 @@ impl Run<'_> {
         let text = wanted.text()?;
         let (format, compression) = wanted.steps.volume.kind(&wanted.output)?;
         let (row, scale) = (wanted.rows[0], scale(&wanted.steps.volume.window, output.dtype));
-        let about = About { title: scan.title.as_deref(), pixel: wanted.pixel.or(scan.pixel), row, scale, plan: &text };
+        let about = About { title: scan.title.as_deref(), pixel: scan.pixel.millimetres(), row, scale, plan: &text };
         let (dtype, block) = (output.dtype, wanted.block);
         let volume = Wanted { path: &wanted.output, format, compression, shape, dtype, block, about };
         let Begun { volume, mut journal, done } = self.begin(&volume, new, task)?;
@@ -348,7 +348,7 @@ impl Run<'_> {
         ];
         let sinogram = self.sinogram(wanted.rows[0] + slices / 2)?;
         let title = wanted.output.display().to_string();
-        let (axis, found, pixel) = (wanted.axis, self.axis.clone(), wanted.pixel.or(scan.pixel));
+        let (axis, found, pixel) = (wanted.axis, self.axis.clone(), scan.pixel.millimetres());
         let (stages, plan) = (stopwatch.stages().to_vec(), wanted.text()?);
         let report = Report { title, facts, stages, slice, pixel, sinogram, axis, found, plan };
         let path = wanted.output.with_extension("html");
@@ -365,7 +365,7 @@ impl Run<'_> {
         // A row is not worth a GPU; and Ctrl-C does not end a run whose volume is there.
         let options = ContextOptions { compute: Compute::Cpu, threads: self.context.threads(), ..Default::default() };
         let context = Context::new(options).map(Arc::new)?;
-        let mut ct = plan(&context, scan, wanted.pixel, &wanted.steps.flats.of_rows(), &[row])?;
+        let mut ct = plan(&context, scan, &wanted.steps.flats.of_rows(), &[row])?;
         ct.set_options(Options { input: input(scan), filter: Filter::None, ..Options::default() })?;
         let bytes = scan.views.rows(&[row])?;
         let mut values = vec![0.0; views * bins];

@@ -6,6 +6,7 @@ mod phase;
 mod stripes;
 mod volume;
 
+use crate::names;
 use crate::scan::{Input, Scan};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -172,7 +173,7 @@ impl Plan {
 
     pub fn write(&self) -> Result<PathBuf> {
         let path = self.path();
-        std::fs::write(&path, self.text()?).with_context(|| format!("writing {}", path.display()))?;
+        names::write(&path, self.text()?)?;
         Ok(path)
     }
 
@@ -192,7 +193,7 @@ impl Plan {
         ct.set_options(Options { input: scan.input(), interpolation, padding, ..Options::default() })?;
         ct.set_outliers(outliers)?;
         ct.set_distortion(distortion.wanted()?)?;
-        ct.set_phase(phase.wanted(self.pixel.or(scan.pixel))?)?;
+        ct.set_phase(phase.wanted(scan.pixel.millimetres())?)?;
         ct.set_stripes(stripes.wanted()?)?;
         ct.set_half_acquisition(slices.half_acquisition.wanted(scan, self.axis).then(HalfAcquisition::default))?;
         ct.set_output(volume.wanted()?)?;

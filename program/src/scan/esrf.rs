@@ -2,7 +2,8 @@
 //! and PREFIX.info with the number of projections and the range of angles.
 
 use super::input::Input;
-use super::{Flats, Scan, half_turn, listing};
+use super::pixel::Pixel;
+use super::{Flats, Scan, half_turn, listing, units};
 use crate::frames::{Converted, Frames, Kind, of_files};
 use anyhow::{Context, Result, bail, ensure};
 use std::collections::BTreeMap;
@@ -181,7 +182,11 @@ pub fn read(folder: &Path, files: Vec<PathBuf>, input: &Input) -> Result<Scan> {
         let source = Arc::new(Converted::new(frames.source, 1.0 / summed as f32));
         darks = Some(Frames { source, which: frames.which });
     }
-    let pixel = number("PixelSize")?.filter(|&um| um > 0.0).map(|um| um * 1e-3);
+    let pixel = match number("PixelSize") {
+        Ok(None) => Pixel::Untold,
+        Ok(Some(side)) => units::pixel(side, None, "um"),
+        Err(error) => Pixel::Unread(format!("{error:#}")),
+    };
     Ok(Scan { format: "EDF images", title: Some(prefix), views, angles, flats: groups, darks, pixel, notes })
 }
 

@@ -5,13 +5,17 @@ mod esrf;
 mod input;
 mod listing;
 mod nxtomo;
+mod pixel;
 pub mod pyhst;
 mod stack;
+mod units;
 
 pub use input::Input;
+pub use pixel::Pixel;
+
 use input::listed;
 
-use crate::frames::{Converted, Frames, Room, hold};
+use crate::frames::{Converted, Frames, Room, complete, hold};
 use crate::team::Team;
 use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::{File, Group};
@@ -39,8 +43,8 @@ pub struct Scan {
     pub angles: Vec<f64>,
     pub flats: Vec<Flats>,
     pub darks: Option<Frames>,
-    /// Side of a pixel at the sample, in millimetres.
-    pub pixel: Option<f64>,
+    /// Side of a pixel at the sample.
+    pub pixel: Pixel,
     /// What was assumed, and what was left out, in words.
     pub notes: Vec<String>,
 }
@@ -59,6 +63,8 @@ impl Scan {
             in_file(path, input)?
         };
         input.apply(&mut scan)?;
+        scan.flats.retain(|flats| !flats.frames.which.is_empty());
+        scan.darks.take_if(|darks| darks.which.is_empty());
         scan.one_type();
         scan.check().with_context(of)?;
         Ok(scan)
@@ -100,9 +106,13 @@ impl Scan {
         if views != self.angles.len() {
             bail!("{} angles for {views} projections", self.angles.len());
         }
+        if let Some(at) = self.angles.iter().position(|angle| !angle.is_finite()) {
+            bail!("the angle of projection {at} is {}: --angles tells others", self.angles[at]);
+        }
         if views == 0 {
             bail!("there are no projections");
         }
+        ensure!(rows > 0 && bins > 0, "projections have {rows} rows of {bins} bins");
         let others = self.flats.iter().map(|flats| &flats.frames).chain(&self.darks);
         for frames in others {
             let [_, r, b] = frames.source.shape();
@@ -118,8 +128,8 @@ impl Scan {
 fn in_file(path: &Path, input: &Input) -> Result<Scan> {
     let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
     let read = || match nxtomo::entry(&file, input.entry.as_deref())? {
-        Some(entry) => nxtomo::read(&entry),
-        None if file.link_exists("exchange") => data_exchange::read(&file),
+        Some(entry) => nxtomo::read(&entry, input),
+        None if file.link_exists("exchange") => data_exchange::read(&file, input),
         None => bail!("no NXtomo entry (a group with image_key) and no group exchange (Data Exchange)"),
     };
     read().with_context(|| path.display().to_string())
@@ -130,49 +140,33 @@ fn half_turn(views: usize) -> Vec<f64> {
     (0..views).map(|k| k as f64 * PI / views as f64).collect()
 }
 
+/// Numbers of a list, at most: one a frame.
+const MOST: usize = 1 << 26;
+
 /// A list of numbers, or nothing where there is no such dataset.
 fn numbers(group: &Group, name: &str) -> Result<Option<Vec<f64>>> {
     if !group.link_exists(name) {
         return Ok(None);
     }
-    let values = group.dataset(name).and_then(|dataset| dataset.read_raw::<f64>());
-    values.map(Some).with_context(|| format!("reading {}/{name}", group.name()))
-}
-
-/// A line of text.
-fn text(group: &Group, name: &str) -> Option<String> {
-    let dataset = group.dataset(name).ok()?;
-    let variable = dataset.read_scalar::<hdf5_metno::types::VarLenUnicode>().map(|v| v.to_string());
-    variable.or_else(|_| dataset.read_scalar::<hdf5_metno::types::VarLenAscii>().map(|v| v.to_string())).ok()
-}
-
-/// The attribute `units` of a dataset.
-fn units(group: &Group, name: &str) -> Option<String> {
-    let attribute = group.dataset(name).ok()?.attr("units").ok()?;
-    let variable = attribute.read_scalar::<hdf5_metno::types::VarLenUnicode>().map(|v| v.to_string());
-    let variable =
-        variable.or_else(|_| attribute.read_scalar::<hdf5_metno::types::VarLenAscii>().map(|v| v.to_string()));
-    variable.or_else(|_| attribute.read_scalar::<hdf5_metno::types::FixedAscii<64>>().map(|v| v.to_string())).ok()
-}
-
-/// Angles in radians of what has these units; degrees where there are none.
-fn in_radians(angles: Vec<f64>, units: Option<&str>) -> Result<Vec<f64>> {
-    match units.map(str::to_ascii_lowercase).as_deref() {
-        None | Some("" | "deg" | "degree" | "degrees") => Ok(angles.into_iter().map(f64::to_radians).collect()),
-        Some("rad" | "radian" | "radians") => Ok(angles),
-        Some(other) => bail!("angles are in \"{other}\"; degrees and radians are known"),
-    }
-}
-
-/// A length in millimetres.
-fn in_millimetres(length: f64, units: Option<&str>) -> Result<f64> {
-    let factor = match units {
-        None | Some("m" | "meter" | "metre") => 1e3,
-        Some("cm") => 10.0,
-        Some("mm") => 1.0,
-        Some("um" | "micron" | "microns" | "µm") => 1e-3,
-        Some("nm") => 1e-6,
-        Some(other) => bail!("a pixel is in \"{other}\"; m, cm, mm, um and nm are known"),
+    let read = || -> Result<_> {
+        let dataset = group.dataset(name)?;
+        complete(&dataset)?;
+        let count = dataset.get_shape()?.into_iter().try_fold(1usize, |n, side| n.checked_mul(side));
+        ensure!(count.is_some_and(|count| count <= MOST), "it has more than {MOST} values");
+        Ok(dataset.read_raw::<f64>()?)
     };
-    Ok(length * factor)
+    read().map(Some).with_context(|| format!("reading {}/{name}", group.name()))
+}
+
+/// The side of a pixel, of a dataset that should be a number.
+fn length(group: &Group, name: &str, else_in: &str) -> Pixel {
+    match numbers(group, name) {
+        Ok(None) => Pixel::Untold,
+        Ok(Some(lengths)) if lengths.is_empty() => Pixel::Unread(format!("{}/{name} is empty", group.name())),
+        Ok(Some(lengths)) => units::pixel(lengths[0], units::units(group, name).as_deref(), else_in),
+        Err(_) => {
+            let told = units::text(group, name).map_or_else(|| "no number".into(), |text| format!("\"{text}\""));
+            Pixel::Unread(format!("{}/{name} is {told}, where the side of a pixel belongs", group.name()))
+        }
+    }
 }

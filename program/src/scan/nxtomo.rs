@@ -1,6 +1,7 @@
 //! NXtomo: an entry with `instrument/detector/data`, `image_key` and `sample/rotation_angle`.
 
-use super::{Flats, Scan, in_millimetres, in_radians, numbers, text, units};
+use super::units::{in_radians, text, units};
+use super::{Flats, Input, Scan, length, numbers};
 use crate::frames::{Frames, of_dataset};
 use anyhow::{Context, Result, bail};
 use hdf5_metno::{File, Group};
@@ -53,7 +54,17 @@ pub fn entry(file: &File, named: Option<&str>) -> Result<Option<Group>> {
     Ok(entries.into_iter().next().map(|(_, group)| group))
 }
 
-pub fn read(entry: &Group) -> Result<Scan> {
+/// Of so many frames, in radians.
+fn angles(entry: &Group, frames: usize) -> Result<Vec<f64>> {
+    let sample = entry.group("sample").context("there is no sample")?;
+    let angles = numbers(&sample, "rotation_angle")?.context("there is no sample/rotation_angle")?;
+    if angles.len() != frames {
+        bail!("rotation_angle has {} values for {frames} frames", angles.len());
+    }
+    in_radians(angles, units(&sample, "rotation_angle").as_deref())
+}
+
+pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
     let detector = entry.group("instrument/detector")?;
     let source = of_dataset(detector.dataset("data").context("there is no instrument/detector/data")?)?;
     let keys = numbers(&detector, "image_key")?.unwrap_or_default();
@@ -61,12 +72,8 @@ pub fn read(entry: &Group) -> Result<Scan> {
     if keys.len() != frames {
         bail!("image_key has {} values for {frames} frames", keys.len());
     }
-    let sample = entry.group("sample").context("there is no sample")?;
-    let angles = numbers(&sample, "rotation_angle")?.context("there is no sample/rotation_angle")?;
-    if angles.len() != frames {
-        bail!("rotation_angle has {} values for {frames} frames", angles.len());
-    }
-    let angles = in_radians(angles, units(&sample, "rotation_angle").as_deref())?;
+    // Others that are given go before them, whatever they are.
+    let angles = if input.angles.is_some() { vec![0.0; frames] } else { angles(entry, frames)? };
     let of = |wanted: f64| (0..frames).filter(|&k| keys[k] == wanted).collect::<Vec<_>>();
     let (views, darks) = (of(0.0), of(2.0));
     let part = |which: Vec<usize>| Frames { source: source.clone(), which };
@@ -76,8 +83,7 @@ pub fn read(entry: &Group) -> Result<Scan> {
         .chunk_by(|a, b| !views.iter().any(|v| (a..b).contains(&v)))
         .map(|which| Flats { frames: part(which.to_vec()), position: views.partition_point(|&v| v < which[0]) });
     let flats = flats.collect();
-    let pixel = numbers(&detector, "x_pixel_size")?.and_then(|v| v.first().copied());
-    let pixel = pixel.map(|length| in_millimetres(length, units(&detector, "x_pixel_size").as_deref())).transpose()?;
+    let pixel = length(&detector, "x_pixel_size", "m");
     let angles = views.iter().map(|&v| angles[v]).collect();
     let darks = (!darks.is_empty()).then(|| part(darks));
     let mut notes = Vec::new();

@@ -1,13 +1,14 @@
 //! Stacks of images: a folder, a pattern, or a file.
 
+use super::pixel::Pixel;
 use super::{Flats, Scan, esrf, half_turn, listing};
 use crate::frames::{Frames, Kind, of_files};
 use crate::scan::input::Input;
 use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
-/// Words in names of flats and of darks.
-const FLATS: [&str; 13] = [
+/// Words in names of flats and of darks; ob, ff, open, di and dc are those of neutron imaging.
+const FLATS: [&str; 14] = [
     "flat",
     "flats",
     "flatfield",
@@ -17,12 +18,13 @@ const FLATS: [&str; 13] = [
     "refs",
     "white",
     "whites",
+    "open",
     "openbeam",
+    "openbeams",
     "ob",
-    "di",
     "bright",
 ];
-const DARKS: [&str; 6] = ["dark", "darks", "darkfield", "darkfields", "df", "darkcurrent"];
+const DARKS: [&str; 8] = ["dark", "darks", "darkfield", "darkfields", "df", "darkcurrent", "di", "dc"];
 /// And of those that were taken before and after the projections.
 const BEFORE: [&str; 4] = ["before", "pre", "first", "start"];
 const AFTER: [&str; 4] = ["after", "post", "last", "end"];
@@ -57,11 +59,17 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
     if !input.each_angle() {
         listing::complete(&views)?;
     }
+    let mut notes = Vec::new();
+    let given =
+        [("flats", "--flats", &flats, !input.flats.is_empty()), ("darks", "--darks", &darks, input.darks.is_some())];
+    for (what, option, files, _) in given.iter().filter(|(_, _, files, given)| *given && !files.is_empty()) {
+        let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
+        notes.push(format!("{}{more}, {what} by name, left out: {option} is given", listing::name(&files[0])));
+    }
     let views = Frames::all(of_files(kind, views)?);
     let flats = if input.flats.is_empty() { before_and_after(kind, flats, views.which.len())? } else { Vec::new() };
     let darks = (!darks.is_empty() && input.darks.is_none()).then(|| of_files(kind, darks)).transpose()?;
     let angles = half_turn(views.which.len());
-    let mut notes = Vec::new();
     if input.angles.is_none() {
         notes.push("angles are half a turn, its end left out, for want of others: --angles tells them".into());
     }
@@ -70,7 +78,7 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
         Kind::Edf => "EDF images",
     };
     let darks = darks.map(Frames::all);
-    Ok(Scan { format, title: None, views, angles, flats, darks, pixel: None, notes })
+    Ok(Scan { format, title: None, views, angles, flats, darks, pixel: Pixel::Untold, notes })
 }
 
 /// An error unless files are one series.

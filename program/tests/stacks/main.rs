@@ -1,10 +1,13 @@
 //! Scans in other files than HDF5: read exactly as they were written, and reconstructed as the same scan in an NXtomo file.
 
+mod absent;
 mod entries;
 mod files;
 #[path = "../folder/mod.rs"]
 mod folder;
 mod folders;
+mod missing;
+mod pixels;
 mod pyhst;
 mod reading;
 mod refused;

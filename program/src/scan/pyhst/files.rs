@@ -2,7 +2,7 @@
 
 use super::{Parameters, unquoted};
 use crate::frames::{Frames, Kind, of_dataset, of_files};
-use crate::scan::{Flats, Input, Scan, listed};
+use crate::scan::{Flats, Input, Pixel, Scan, listed, units};
 use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::File;
 use std::path::{Path, PathBuf};
@@ -121,7 +121,11 @@ pub fn read(parameters: &Parameters, input: &Input) -> Result<Scan> {
     if parameters.yes("SUBTRACT_BACKGROUND")? && input.darks.is_none() {
         darks = Some(images(parameters, "BACKGROUND_FILE", "BACKGROUND_DS_NAME")?);
     }
-    let pixel = parameters.number("IMAGE_PIXEL_SIZE_1")?.filter(|&um| um > 0.0).map(|um| um * 1e-3);
+    let pixel = match parameters.number("IMAGE_PIXEL_SIZE_1") {
+        Ok(None) => Pixel::Untold,
+        Ok(Some(side)) => units::pixel(side, None, "um"),
+        Err(error) => Pixel::Unread(format!("{error:#}")),
+    };
     Ok(Scan { format: "PyHST parameters", title: Some(title), views, angles, flats, darks, pixel, notes: Vec::new() })
 }
 
