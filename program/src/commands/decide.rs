@@ -7,7 +7,7 @@ use crate::cli::Recon;
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
-use crate::volume::{Format, journal, unfinished};
+use crate::volume::{self, Format, journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
@@ -36,6 +36,7 @@ pub fn decide(
     let (output, format) = output(recon);
     steps.volume.format = Some(format);
     steps.volume.kind(&output)?;
+    volume::free(&output, format)?;
     let (scan_path, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
     let mut plan = Plan {
         scan: scan_path,

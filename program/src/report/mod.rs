@@ -4,6 +4,7 @@ pub mod peak;
 mod picture;
 mod plot;
 
+use crate::names;
 use anyhow::{Context, Result};
 use isocenter::ct::FoundAxis;
 use picture::Picture;
@@ -52,7 +53,7 @@ impl Report {
     /// Writes the page.
     pub fn write(&self, path: &Path) -> Result<()> {
         let page = self.page().context("the report")?;
-        std::fs::write(path, page).with_context(|| format!("writing {}", path.display()))
+        names::write(path, page)
     }
 
     fn page(&self) -> Result<String> {

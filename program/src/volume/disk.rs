@@ -1,6 +1,7 @@
 //! Room for volumes, names that change at once, folders that are on disk.
 
 use crate::disk::{free, in_memory, set_aside};
+use crate::names;
 use anyhow::{Context, Result, bail};
 use rustix::io::Errno;
 use std::fs::File;
@@ -52,6 +53,11 @@ pub fn sync_folder(folder: &Path) -> Result<()> {
 
 /// Gives a file its name, in place of one that has it.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
+    if from.is_dir() {
+        names::folder(to)?
+    } else {
+        names::file(to)?
+    }
     std::fs::rename(from, to).with_context(|| format!("naming {}", to.display()))?;
     sync_folder(parent(to))
 }

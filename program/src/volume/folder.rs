@@ -126,8 +126,9 @@ pub fn replaceable(path: &Path, ours: impl Fn(&str) -> bool) -> Result<()> {
         entries => entries.with_context(|| format!("{} is to be a folder", path.display()))?,
     };
     for entry in entries {
-        let name = entry.with_context(|| format!("reading {}", path.display()))?.file_name();
-        if !name.to_str().is_some_and(&ours) {
+        let entry = entry.with_context(|| format!("reading {}", path.display()))?;
+        let (name, plain) = (entry.file_name(), entry.file_type().is_ok_and(|kind| kind.is_file() || kind.is_dir()));
+        if !plain || !name.to_str().is_some_and(&ours) {
             bail!("{} has {} in it, which is no part of a volume: it is not replaced", path.display(), name.display());
         }
     }

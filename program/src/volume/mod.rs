@@ -19,6 +19,7 @@ pub use format::{Compression, Format};
 pub use contiguous::Contiguous;
 pub use direct::PAGE;
 
+use crate::names;
 use anyhow::{Context, Result, bail};
 use disk::{parent, room, sync_folder};
 use folder::replaceable;
@@ -124,10 +125,10 @@ impl Wanted<'_> {
 
     /// That the volume can have its name: what has it is replaced if it is of the same kind, and a folder only if it holds a volume.
     fn place(&self) -> Result<()> {
+        free(self.path, self.format)?;
         match self.format {
             Format::Tiff if !one_file(self.path) => replaceable(self.path, tiff::slices::ours),
             Format::Zarr => replaceable(self.path, zarr::ours),
-            _ if self.path.is_dir() => bail!("{} is a folder; the volume is to be a file", self.path.display()),
             _ => Ok(()),
         }
     }
@@ -147,6 +148,23 @@ impl Wanted<'_> {
 pub fn unfinished(path: &Path) -> Result<PathBuf> {
     path.file_name().context("the volume's path has no file name")?;
     Ok(disk::ending(path, ".unfinished"))
+}
+
+/// That a volume and what comes beside it can have their names: nothing is replaced but regular files, and folders that hold a volume.
+pub fn free(path: &Path, format: Format) -> Result<()> {
+    // Without a slash at its end, behind which a link would be looked at as the folder that it leads to.
+    let (name, unfinished) = (disk::ending(path, ""), unfinished(path)?);
+    let folder = format == Format::Zarr || format == Format::Tiff && !one_file(path);
+    for path in [&name, &unfinished] {
+        if folder { names::folder(path)? } else { names::file(path)? }
+    }
+    let beside = ["toml", "html"].map(|extension| path.with_extension(extension));
+    if let Some(same) = beside.iter().find(|beside| **beside == name) {
+        bail!("{}: the plan and the report are written beside the volume, which needs another name", same.display());
+    }
+    let more = [disk::ending(path, ".info")].into_iter().filter(|_| format == Format::Vol);
+    let journal = unfinished.with_added_extension("journal");
+    beside.into_iter().chain(more).chain([journal]).try_for_each(|path| names::file(&path))
 }
 
 /// Removes what was begun; what cannot be removed is written over by the next run.

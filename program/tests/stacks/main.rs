@@ -7,6 +7,7 @@ mod files;
 mod folder;
 mod folders;
 mod missing;
+mod outputs;
 mod pixels;
 mod pyhst;
 mod reading;
