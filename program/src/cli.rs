@@ -40,6 +40,8 @@ const EXAMPLES: &str = "examples:
   isocenter recon scan.nx -o volume.zarr --depth u16
   isocenter recon folder --angles 0..180
   isocenter recon \"proj_*.tif\" --flats before --flats after --darks dark.tif
+  isocenter recon transmissions.h5 --input transmission --full-beam 65535
+  isocenter recon sinogram.tif --sinograms
   isocenter recon scan.par --axis 1023.4
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";

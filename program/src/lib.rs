@@ -16,3 +16,4 @@ mod stopwatch;
 pub mod team;
 pub mod volume;
 mod watch;
+mod words;

@@ -1,5 +1,6 @@
 //! How the program ends after an error.
 
+use crate::words;
 use anyhow::Error;
 use isocenter::error::Status;
 
@@ -20,5 +21,12 @@ pub fn of(error: &Error) -> u8 {
 
 /// For people.
 pub fn told(error: &Error) -> String {
-    if interrupted(error) { "interrupted".into() } else { format!("error: {error:#}") }
+    if interrupted(error) {
+        return "interrupted".into();
+    }
+    let parts = error.chain().map(|cause| match cause.downcast_ref::<isocenter::error::Error>() {
+        Some(own) => words::of_error(own),
+        None => cause.to_string(),
+    });
+    format!("error: {}", parts.collect::<Vec<_>>().join(": "))
 }

@@ -6,6 +6,7 @@ use crate::plan::FlatField;
 use crate::scan::Scan;
 use crate::team::Alone;
 use crate::watch::Watch;
+use crate::words;
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
 use isocenter::ct::{AxisOptions, Distortion, FoundAxis, Geometry, Options};
@@ -21,7 +22,7 @@ const BESIDE: usize = 64;
 
 pub fn run(axis: &Axis) -> Result<()> {
     let team = Alone::default();
-    let context = context(&axis.machine, &Watch::new()?, &team)?;
+    let context = context(&axis.machine, axis.input.nan, &Watch::new()?, &team)?;
     let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
@@ -78,7 +79,7 @@ impl Search<'_> {
         let (dtype, views) = (self.scan.views.source.dtype(), self.scan.views.which.len());
         let options = AxisOptions { tilt: self.tilt, curve: CURVE, ..AxisOptions::default() };
         let found = ct.find_axis(array(&bytes, dtype, [views, read.len(), bins]), &options);
-        let found = found.context("searching the rotation axis")?;
+        let found = found.map_err(|error| words::in_rows(error, &read)).context("searching the rotation axis")?;
         // Rows that were read are so far apart.
         let apart = (read[read.len() - 1] - read[0]) as f64 / (read.len() - 1).max(1) as f64;
         Ok(FoundAxis { tilt: found.tilt / apart.max(1.0), ..found })

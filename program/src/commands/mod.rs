@@ -11,9 +11,10 @@ mod shares;
 use crate::cli::Machine;
 use crate::frames::Room;
 use crate::plan::FlatField;
-use crate::scan::{Flats, Scan};
+use crate::scan::{Flats, Nan, Scan};
 use crate::team::Team;
 use crate::watch::Watch;
+use crate::words;
 use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
 use isocenter::context::{Compute, Context, ContextOptions, Log, LogLevel};
@@ -21,7 +22,7 @@ use isocenter::ct::{Combine, Ct, FlatFieldOptions, FlatGroup, Geometry, InputKin
 use std::sync::Arc;
 
 /// A context of the library.
-fn context(machine: &Machine, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc<Context>> {
+fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc<Context>> {
     let compute = match machine.device.as_str() {
         "cpu" => Compute::Cpu,
         "gpu" => own(team).unwrap_or(Compute::Gpus(Vec::new())),
@@ -31,16 +32,20 @@ fn context(machine: &Machine, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc
     // What reads and decodes heeds the same number; a pool that is there already has it.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     let (rank, size) = (team.rank(), team.size());
-    let log: Log = Box::new(move |level, message| match level {
-        LogLevel::Warning if rank > 0 => eprintln!("process {rank} of {size}: warning: {message}"),
-        LogLevel::Warning => eprintln!("warning: {message}"),
-        _ if rank > 0 => {}
-        _ => eprintln!("{message}"),
+    let log: Log = Box::new(move |level, message| {
+        let message = words::of(message);
+        match level {
+            LogLevel::Warning if rank > 0 => eprintln!("process {rank} of {size}: warning: {message}"),
+            LogLevel::Warning => eprintln!("warning: {message}"),
+            _ if rank > 0 => {}
+            _ => eprintln!("{message}"),
+        }
     });
     let options = ContextOptions {
         compute,
         threads,
         memory_cap: machine.memory.map_or(0, |memory| (memory / 2).max(1)),
+        nan_policy: nan.policy(),
         progress: Some(watch.progress()),
         log: Some(log),
         warnings_only: true,
@@ -114,7 +119,8 @@ fn plan(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize]) -
         eigenflats: flat.eigenflats.unwrap_or(0),
         ..FlatFieldOptions::default()
     };
-    ct.set_flat_field_by(Some(flats), darks, &options).context("flats and darks")?;
+    let set = ct.set_flat_field_by(Some(flats), darks, &options);
+    set.map_err(|error| words::in_rows(error, rows)).context("flats and darks")?;
     Ok(ct)
 }
 

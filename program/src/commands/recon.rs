@@ -21,7 +21,7 @@ pub fn run(recon: &Recon) -> Result<()> {
             taken.check().with_context(|| recon.scan.display().to_string())?;
         }
         let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
-        let context = context(&recon.machine, &watch, team)?;
+        let context = context(&recon.machine, recon.input.nan, &watch, team)?;
         stopwatch.stage("devices");
         let mut scan = opened(&recon.scan, &recon.input, recon.pixel, team)?;
         stopwatch.stage("opening");
@@ -49,9 +49,9 @@ pub fn run(recon: &Recon) -> Result<()> {
 pub fn repeat(repeat: &Repeat) -> Result<()> {
     team::with(|team| {
         let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
-        let context = context(&repeat.machine, &watch, team)?;
-        stopwatch.stage("devices");
         let plan = Plan::read(&repeat.plan)?;
+        let context = context(&repeat.machine, plan.input.nan, &watch, team)?;
+        stopwatch.stage("devices");
         let mut scan = opened(&plan.scan, &plan.input, plan.pixel, team)?;
         stopwatch.stage("opening");
         hold(&mut scan, Some(plan.rows), &repeat.machine, team)?;

@@ -363,7 +363,12 @@ impl Run<'_> {
         let [_, _, bins] = scan.views.source.shape();
         let views = scan.views.which.len();
         // A row is not worth a GPU; and Ctrl-C does not end a run whose volume is there.
-        let options = ContextOptions { compute: Compute::Cpu, threads: self.context.threads(), ..Default::default() };
+        let options = ContextOptions {
+            compute: Compute::Cpu,
+            threads: self.context.threads(),
+            nan_policy: wanted.input.nan.policy(),
+            ..Default::default()
+        };
         let context = Context::new(options).map(Arc::new)?;
         let mut ct = plan(&context, scan, &wanted.steps.flats.of_rows(), &[row])?;
         ct.set_options(Options { input: input(scan), filter: Filter::None, ..Options::default() })?;

@@ -16,6 +16,7 @@ mod kept;
 mod library;
 mod mapping;
 mod origins;
+mod sinograms;
 mod spread;
 mod stack;
 mod tiff;
@@ -23,6 +24,7 @@ mod tiff;
 pub use ahead::Ahead;
 pub use converted::Converted;
 pub use origins::complete;
+pub use sinograms::Sinograms;
 
 use crate::team::Team;
 use anyhow::{Context, Result, bail};

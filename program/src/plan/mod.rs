@@ -11,7 +11,7 @@ use crate::scan::{Input, Scan};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use distortion::Distortion;
-use isocenter::ct::{Ct, HalfAcquisition, Interpolation, Options, Padding};
+use isocenter::ct::{Ct, HalfAcquisition, InputKind, Interpolation, Options, Padding};
 use outliers::Outliers;
 use phase::Phase;
 use serde::{Deserialize, Serialize};
@@ -179,11 +179,17 @@ impl Plan {
 
     /// Sets a plan of the library up, but for geometry and flats.
     pub fn set_up(&self, ct: &mut Ct, scan: &Scan) -> Result<()> {
-        let Steps { outliers, distortion, phase, stripes, slices, volume, .. } = &self.steps;
-        let counts = !scan.flats.is_empty();
+        let Steps { outliers, flats, distortion, phase, stripes, slices, volume } = &self.steps;
         let outliers = outliers.wanted();
-        if !counts && (outliers.is_some() || phase.method.is_some()) {
-            bail!("the scan has no flats: its projections are line integrals, which have no outliers and no phase");
+        let integrals = matches!(scan.input(), InputKind::Auto | InputKind::LineIntegrals);
+        if integrals && (outliers.is_some() || phase.method.is_some()) {
+            bail!(
+                "the scan has no flats, and its projections are taken for line integrals, which have no outliers and no phase: \
+                 --input transmission says that they are transmissions"
+            );
+        }
+        if scan.flats.is_empty() && flats.bad_pixels.is_some() {
+            bail!("--bad-pixels looks for them in flats and darks, and the scan has no flats");
         }
         let padding = match slices.padding {
             Ends::Zero => Padding::Zero,

@@ -21,6 +21,7 @@ pub fn read(file: &File, input: &Input) -> Result<Scan> {
         Ok(Some(Frames::all(of_dataset(dataset)?)))
     };
     let views = frames("data")?.context("there is no exchange/data, or it is empty")?;
+    let views = Frames::all(input.projections(views.source));
     let count = views.which.len();
     let mut notes = Vec::new();
     let angles = match numbers(&exchange, "theta") {
@@ -36,7 +37,17 @@ pub fn read(file: &File, input: &Input) -> Result<Scan> {
     let flats = frames("data_white")?.map(|frames| Flats { frames, position: 0 }).into_iter().collect();
     let title = text(&exchange, "title");
     let pixel = side(file);
-    Ok(Scan { format: "Data Exchange", title, views, angles, flats, darks: frames("data_dark")?, pixel, notes })
+    Ok(Scan {
+        format: "Data Exchange",
+        title,
+        views,
+        angles,
+        flats,
+        darks: frames("data_dark")?,
+        pixel,
+        kind: None,
+        notes,
+    })
 }
 
 /// Side of a pixel at the sample, where the Advanced Photon Source's files have it; in micrometres unless units say otherwise.

@@ -187,7 +187,17 @@ pub fn read(folder: &Path, files: Vec<PathBuf>, input: &Input) -> Result<Scan> {
         Ok(Some(side)) => units::pixel(side, None, "um"),
         Err(error) => Pixel::Unread(format!("{error:#}")),
     };
-    Ok(Scan { format: "EDF images", title: Some(prefix), views, angles, flats: groups, darks, pixel, notes })
+    Ok(Scan {
+        format: "EDF images",
+        title: Some(prefix),
+        views,
+        angles,
+        flats: groups,
+        darks,
+        pixel,
+        kind: None,
+        notes,
+    })
 }
 
 /// Leaves the files behind so many out: they show the first views again.

@@ -1,11 +1,35 @@
 //! What is said of a scan besides its name.
 
+use super::kind::Kind;
 use super::{Flats, Scan, listing};
-use crate::frames::{Frames, of_files};
+use crate::frames::{Frames, Sinograms, Source, of_files};
 use anyhow::{Context, Result, bail};
-use clap::Args;
+use clap::{Args, ValueEnum};
+use isocenter::context::NanPolicy;
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// What becomes of NaN and infinity.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
+#[serde(rename_all = "lowercase")]
+pub enum Nan {
+    /// They end the run
+    #[default]
+    Error,
+    /// They become air
+    Replace,
+}
+
+impl Nan {
+    /// For the library.
+    pub fn policy(self) -> NanPolicy {
+        match self {
+            Self::Error => NanPolicy::Error,
+            Self::Replace => NanPolicy::Replace,
+        }
+    }
+}
 
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -20,6 +44,18 @@ pub struct Input {
     /// scan says, or half a turn without its end]
     #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
     pub angles: Option<String>,
+    /// What projections are [default: counts where there are flats; else what is floating point is line integrals]
+    #[arg(long, value_enum)]
+    pub input: Option<Kind>,
+    /// Of transmissions that are scaled to other numbers: the value of the full beam, as in 65535
+    #[arg(long, value_name = "VALUE", requires = "input")]
+    pub full_beam: Option<f64>,
+    /// What becomes of values that are no numbers
+    #[arg(long, value_enum, default_value_t)]
+    pub nan: Nan,
+    /// Images are sinograms, one a detector row: (views, bins); so is the dataset of projections, (rows, views, bins)
+    #[arg(long)]
+    pub sinograms: bool,
     /// Which NXtomo entry of a file that has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
@@ -33,6 +69,11 @@ impl Input {
     /// Whether the angle of each projection is told, one by one.
     pub fn each_angle(&self) -> bool {
         self.angles.as_deref().is_some_and(|text| range(text).is_none())
+    }
+
+    /// Projections of a source, which may hold sinograms.
+    pub fn projections(&self, source: Arc<dyn Source>) -> Arc<dyn Source> {
+        if self.sinograms { Arc::new(Sinograms(source)) } else { source }
     }
 
     /// Puts what is said in the place of what the scan holds.

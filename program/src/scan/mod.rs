@@ -3,6 +3,7 @@
 mod data_exchange;
 mod esrf;
 mod input;
+mod kind;
 mod listing;
 mod nxtomo;
 mod pixel;
@@ -10,10 +11,11 @@ pub mod pyhst;
 mod stack;
 mod units;
 
-pub use input::Input;
+pub use input::{Input, Nan};
 pub use pixel::Pixel;
 
 use input::listed;
+use kind::Kind;
 
 use crate::frames::{Converted, Frames, Room, complete, hold};
 use crate::team::Team;
@@ -45,6 +47,8 @@ pub struct Scan {
     pub darks: Option<Frames>,
     /// Side of a pixel at the sample.
     pub pixel: Pixel,
+    /// What projections are, where it is said.
+    pub kind: Option<Kind>,
     /// What was assumed, and what was left out, in words.
     pub notes: Vec<String>,
 }
@@ -66,6 +70,11 @@ impl Scan {
         scan.flats.retain(|flats| !flats.frames.which.is_empty());
         scan.darks.take_if(|darks| darks.which.is_empty());
         scan.one_type();
+        match (input.input, input.full_beam) {
+            (Some(kind), full_beam) => kind.apply(full_beam, &mut scan)?,
+            (None, Some(value)) => bail!("--full-beam {value} belongs to --input transmission"),
+            (None, None) => {}
+        }
         scan.check().with_context(of)?;
         Ok(scan)
     }
@@ -97,7 +106,11 @@ impl Scan {
 
     /// What projections are.
     pub fn input(&self) -> InputKind {
-        if self.flats.is_empty() { InputKind::Auto } else { InputKind::Counts }
+        match self.kind {
+            Some(kind) => kind.input(),
+            None if self.flats.is_empty() => InputKind::Auto,
+            None => InputKind::Counts,
+        }
     }
 
     fn check(&self) -> Result<()> {
@@ -120,6 +133,10 @@ impl Scan {
                 bail!("flats or darks have {r} rows of {b} bins, projections {rows} of {bins}");
             }
         }
+        ensure!(
+            views > 1,
+            "there is one projection alone, of {rows} rows of {bins} bins; if it is a sinogram of {rows} views, --sinograms says so"
+        );
         Ok(())
     }
 }

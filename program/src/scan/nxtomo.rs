@@ -67,6 +67,7 @@ fn angles(entry: &Group, frames: usize) -> Result<Vec<f64>> {
 pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
     let detector = entry.group("instrument/detector")?;
     let source = of_dataset(detector.dataset("data").context("there is no instrument/detector/data")?)?;
+    let source = input.projections(source);
     let keys = numbers(&detector, "image_key")?.unwrap_or_default();
     let frames = source.shape()[0];
     if keys.len() != frames {
@@ -93,5 +94,5 @@ pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
         ));
     }
     let title = text(entry, "title");
-    Ok(Scan { format: "NXtomo", title, views: part(views), angles, flats, darks, pixel, notes })
+    Ok(Scan { format: "NXtomo", title, views: part(views), angles, flats, darks, pixel, kind: None, notes })
 }

@@ -56,7 +56,7 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
         darks = part(&mut views, &DARKS, &FLATS);
     }
     one_series(path, &views)?;
-    if !input.each_angle() {
+    if input.sinograms || !input.each_angle() {
         listing::complete(&views)?;
     }
     let mut notes = Vec::new();
@@ -66,7 +66,7 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
         let more = if files.len() > 1 { format!(" and {} more", files.len() - 1) } else { String::new() };
         notes.push(format!("{}{more}, {what} by name, left out: {option} is given", listing::name(&files[0])));
     }
-    let views = Frames::all(of_files(kind, views)?);
+    let views = Frames::all(input.projections(of_files(kind, views)?));
     let flats = if input.flats.is_empty() { before_and_after(kind, flats, views.which.len())? } else { Vec::new() };
     let darks = (!darks.is_empty() && input.darks.is_none()).then(|| of_files(kind, darks)).transpose()?;
     let angles = half_turn(views.which.len());
@@ -78,7 +78,7 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
         Kind::Edf => "EDF images",
     };
     let darks = darks.map(Frames::all);
-    Ok(Scan { format, title: None, views, angles, flats, darks, pixel: Pixel::Untold, notes })
+    Ok(Scan { format, title: None, views, angles, flats, darks, pixel: Pixel::Untold, kind: None, notes })
 }
 
 /// An error unless files are one series.

@@ -126,7 +126,17 @@ pub fn read(parameters: &Parameters, input: &Input) -> Result<Scan> {
         Ok(Some(side)) => units::pixel(side, None, "um"),
         Err(error) => Pixel::Unread(format!("{error:#}")),
     };
-    Ok(Scan { format: "PyHST parameters", title: Some(title), views, angles, flats, darks, pixel, notes: Vec::new() })
+    Ok(Scan {
+        format: "PyHST parameters",
+        title: Some(title),
+        views,
+        angles,
+        flats,
+        darks,
+        pixel,
+        kind: None,
+        notes: Vec::new(),
+    })
 }
 
 /// Flats at their places, which count from the first projection that is used.
