@@ -62,7 +62,7 @@ pub struct Machine {
     /// auto: GPUs if there are any; cpu; gpu: all of them
     #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "gpu"], help_heading = "Machine")]
     pub device: String,
-    /// Worker threads; 0: one per processor
+    /// Worker threads, no more than there are processors; 0: one per processor
     #[arg(long, default_value_t = 0, help_heading = "Machine")]
     pub threads: usize,
     /// Memory that a run may take, as in 48G or 500M: half of it for the decoded frames of a compressed scan, half for the work [default:

@@ -326,6 +326,23 @@ fn an_interrupted_run_says_so() {
     }
 }
 
+/// More threads than processors are no more work: that is said, and the volume is the same.
+#[test]
+fn threads_that_are_too_many() {
+    let (folder, scan) = (Folder::new("threads"), scan());
+    nxtomo(&folder.path("scan.nx"), &scan, None);
+    let run = |threads: &str, output: &str| {
+        let words = ["recon", "scan.nx", "--axis", "45.3", "--device", "cpu", "--threads", threads, "-o", output];
+        let done = isocenter(&folder, &words);
+        assert!(done.status.success());
+        String::from_utf8_lossy(&done.stderr).into_owned()
+    };
+    let told = run("100000", "many.h5");
+    assert!(told.contains("note: --threads 100000:"), "{told}");
+    assert!(!run("1", "one.h5").contains("--threads"));
+    assert!(volume(&folder.path("many.h5")) == volume(&folder.path("one.h5")));
+}
+
 /// A format without a name, and one that goes against it.
 #[test]
 fn formats_that_are_named() {

@@ -28,7 +28,16 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
         "gpu" => own(team).unwrap_or(Compute::Gpus(Vec::new())),
         _ => own(team).unwrap_or(Compute::Auto),
     };
-    let threads = if machine.threads > 0 { machine.threads } else { team.threads() };
+    let threads = match machine.threads {
+        0 => team.threads(),
+        wanted => {
+            // A process may be bound to fewer than its share of the machine.
+            let processors = std::thread::available_parallelism().map_or(wanted, usize::from).max(team.threads());
+            let (threads, note) = at_most(wanted, processors);
+            note.filter(|_| team.rank() == 0).iter().for_each(|note| eprintln!("note: {note}"));
+            threads
+        }
+    };
     // What reads and decodes heeds the same number; a pool that is there already has it.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     let (rank, size) = (team.rank(), team.size());
@@ -57,6 +66,12 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
         eprintln!("{without} of {size} processes have no GPU, and compute on the processor");
     }
     Ok(context)
+}
+
+/// So many threads, but no more than there are processors: others would take turns with them, and a thousand have no time for anything else.
+fn at_most(wanted: usize, processors: usize) -> (usize, Option<String>) {
+    let told = || format!("--threads {wanted}: {processors} are used, as many as there are processors for this run");
+    (wanted.min(processors), (wanted > processors).then(told))
 }
 
 /// The GPUs of a process that has its machine not for itself.
@@ -127,4 +142,17 @@ fn plan(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize]) -
 /// What projections of a scan are.
 fn input(scan: &Scan) -> InputKind {
     scan.input()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::at_most;
+
+    #[test]
+    fn no_more_threads_than_processors() {
+        assert_eq!(at_most(1, 2), (1, None));
+        assert_eq!(at_most(2, 2), (2, None));
+        let (threads, note) = at_most(1000, 2);
+        assert!(threads == 2 && note.is_some_and(|note| note.contains("--threads 1000: 2 are used")));
+    }
 }
