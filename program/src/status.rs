@@ -24,9 +24,10 @@ pub fn told(error: &Error) -> String {
     if interrupted(error) {
         return "interrupted".into();
     }
-    let parts = error.chain().map(|cause| match cause.downcast_ref::<isocenter::error::Error>() {
-        Some(own) => words::of_error(own),
-        None => cause.to_string(),
+    let parts = error.chain().map(|cause| match (cause.downcast_ref(), cause.downcast_ref::<hdf5_metno::Error>()) {
+        (Some(own), _) => words::of_error(own),
+        (_, Some(hdf5)) => words::of_hdf5(&hdf5.to_string()).into(),
+        _ => cause.to_string(),
     });
     format!("error: {}", parts.collect::<Vec<_>>().join(": "))
 }

@@ -1,4 +1,5 @@
-//! What the library says, in the program's words: its messages name fields, functions and numbers of the C interface, which nobody gives here.
+//! What libraries say, in the program's words: messages of Isocenter's name fields, functions and numbers of the C interface, which nobody gives
+//! here, and those of HDF5 its functions.
 
 use isocenter::error::{Error, Status};
 
@@ -45,9 +46,8 @@ const PHRASES: [(&str, &str); 19] = [
 const PARTS: [&str; 8] = ["geometry", "options", "phase", "outliers", "stripes", "distortion", "output", "iterative"];
 
 /// Names of fields, and the options that set them; of others the name alone is said.
-const FIELDS: [(&str, &str); 41] = [
+const FIELDS: [(&str, &str); 40] = [
     ("geometry.axis", "--axis"),
-    ("geometry.angles", "--angles"),
     ("geometry.views", "the number of projections"),
     ("geometry.bins", "the number of bins"),
     ("geometry.rows", "the number of detector rows"),
@@ -105,6 +105,13 @@ pub fn of_error(error: &Error) -> String {
         Status::Internal => format!("{} (a fault of the library, which its authors should know)", error.message),
         _ => of(&error.message),
     }
+}
+
+/// An error of HDF5, without the function that it comes from, and what that calls the file besides.
+pub fn of_hdf5(message: &str) -> &str {
+    let named = |name: &str| name.starts_with("H5") && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+    let own = message.split_once("(): ").filter(|(name, _)| named(name)).map_or(message, |(_, own)| own);
+    own.split(", temp_file_name").next().unwrap_or(own)
 }
 
 /// The same error, with the detector's row where it names one of some rows that were read for it: "flats[row, bin]", "projections[view, row,
@@ -242,6 +249,16 @@ mod tests {
     }
 
     #[test]
+    fn errors_of_hdf5() {
+        assert_eq!(of_hdf5("H5Dopen2(): unable to open dataset: not there"), "unable to open dataset: not there");
+        assert_eq!(
+            of_hdf5("H5Dopen2(): unable to open file, file name = 'x', temp_file_name = 'x'"),
+            "unable to open file, file name = 'x'"
+        );
+        assert_eq!(of_hdf5("a (): b"), "a (): b");
+    }
+
+    #[test]
     fn rows_of_the_detector() {
         let told = |message: &str| {
             let error = Error { status: Status::FlatField, message: message.into() };
@@ -260,7 +277,7 @@ mod tests {
             ("geometry.views is 1; it must be 2", "the number of projections is 1; it must be 2"),
             ("options.method is 1 (opposite_views), and 3 (all).", "method is opposite-views, and all."),
             ("4 views (of 7) in geometry. Next", "4 views (of 7) in geometry. Next"),
-            ("geometry.angles[3] is inf; it must", "--angles[3] is inf; it must"),
+            ("geometry.angles[3] is inf; it must", "angles[3] is inf; it must"),
             ("call isoc_ct_new first", "call ct new first"),
         ] {
             assert_eq!(of(said), ours);

@@ -27,7 +27,7 @@ pub use origins::complete;
 pub use sinograms::Sinograms;
 
 use crate::team::Team;
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use element::Element;
 use hdf5_metno::Dataset;
 use isocenter::array::DType;
@@ -149,6 +149,10 @@ pub fn hold(frames: &mut [&mut Frames], rows: &[usize], room: &mut Room, team: &
     Ok(())
 }
 
+/// Frames of a dataset, and rows and bins of one, at most: so many can be counted, and listed in memory, whatever a file says.
+const FRAMES: usize = 1 << 24;
+const SIDE: usize = 1 << 20;
+
 /// A dataset of an HDF5 file, by the quickest way to its values.
 pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
     let name = dataset.name();
@@ -157,6 +161,8 @@ pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
         &[rows, bins] => [1, rows, bins],
         other => bail!("{name} has {} dimensions; it must have 3: frames, rows, bins", other.len()),
     };
+    let few = shape[0] <= FRAMES && shape[1..].iter().all(|&side| side <= SIDE);
+    ensure!(few, "{name} has {shape:?} frames, rows and bins; {FRAMES} frames of {SIDE} rows and bins are the most");
     let opened = || -> Result<Arc<dyn Source>> {
         complete(&dataset)?;
         if let Some(source) = contiguous::Contiguous::open(&dataset, shape)? {

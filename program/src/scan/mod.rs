@@ -170,6 +170,7 @@ fn numbers(group: &Group, name: &str) -> Result<Option<Vec<f64>>> {
         complete(&dataset)?;
         let count = dataset.get_shape()?.into_iter().try_fold(1usize, |n, side| n.checked_mul(side));
         ensure!(count.is_some_and(|count| count <= MOST), "it has more than {MOST} values");
+        ensure!(dataset.dtype()?.conv_to::<f64>().is_some(), "its values are no numbers");
         Ok(dataset.read_raw::<f64>()?)
     };
     read().map(Some).with_context(|| format!("reading {}/{name}", group.name()))

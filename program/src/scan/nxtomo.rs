@@ -66,7 +66,8 @@ fn angles(entry: &Group, frames: usize) -> Result<Vec<f64>> {
 
 pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
     let detector = entry.group("instrument/detector")?;
-    let source = of_dataset(detector.dataset("data").context("there is no instrument/detector/data")?)?;
+    let source =
+        of_dataset(detector.dataset("data").context("there is no instrument/detector/data that can be read")?)?;
     let source = input.projections(source);
     let keys = numbers(&detector, "image_key")?.unwrap_or_default();
     let frames = source.shape()[0];

@@ -11,6 +11,7 @@ mod missing;
 mod outputs;
 mod pixels;
 mod pyhst;
+mod random;
 mod reading;
 mod refused;
 mod scans;
