@@ -53,6 +53,7 @@ const SCAN: &str = "The scan:
                    projections; or an ESRF folder of EDF images with refHST, dark.edf and .info
   a pattern        in quotes, as in \"proj_*.tif\": projections alone, beside --flats and --darks
   an image file    TIFF or EDF, with all projections
+  sinograms        of any of these, with --sinograms: images are (views, bins), one a detector row
   scan.par         PyHST's parameters
 `isocenter inspect` tells what was found, assumed and left out.";
 

@@ -4,6 +4,8 @@ use crate::cli::Inspect;
 use crate::scan::pyhst::{self, Parameters};
 use crate::scan::{Pixel, Scan};
 use anyhow::Result;
+use isocenter::array::DType;
+use isocenter::ct::InputKind;
 
 pub fn run(inspect: &Inspect) -> Result<()> {
     let path = &inspect.scan;
@@ -15,6 +17,7 @@ pub fn run(inspect: &Inspect) -> Result<()> {
         println!("  title       {title}");
     }
     println!("  projections {views} of {rows} rows x {bins} bins, {dtype:?}, {}", scan.views.source.storage());
+    println!("  taken for   {}", taken_for(&scan));
     let (first, last) = (scan.angles[0].to_degrees(), scan.angles[views - 1].to_degrees());
     println!("  angles      {first:.4} to {last:.4} degrees");
     let flats = scan.flats.iter().map(|f| format!("{} after {} views", f.frames.which.len(), f.position));
@@ -37,4 +40,17 @@ pub fn run(inspect: &Inspect) -> Result<()> {
         println!("  note        {note}");
     }
     Ok(())
+}
+
+/// What projections are, in words.
+fn taken_for(scan: &Scan) -> &'static str {
+    match scan.input() {
+        InputKind::Counts => "counts",
+        InputKind::Transmission => "transmissions",
+        InputKind::LineIntegrals => "line integrals",
+        InputKind::Auto if scan.views.source.dtype() == DType::F32 => {
+            "line integrals, as there are no flats; --input says it otherwise"
+        }
+        InputKind::Auto => "counts, which need flats; --input says it otherwise",
+    }
 }

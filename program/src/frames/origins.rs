@@ -21,16 +21,23 @@ fn below(dataset: &Dataset, deep: usize) -> Result<()> {
         return Ok(());
     }
     ensure!(deep > 0, "{} is a virtual dataset of virtual ones, {DEEP} or more: is it made of itself?", dataset.name());
+    // Parts that follow each other are often of one dataset, which is opened and looked at once.
+    let mut before: Option<([String; 2], Dataset)> = None;
     for part in mapping::of(dataset)? {
-        let made_of = |number: usize, deep: usize| {
-            let [file, name] = part.block(number);
-            source(dataset, &file, &name).and_then(|source| {
-                inside(&part, &source)?;
-                below(&source, deep)
-            })
+        let mut check = |names: [String; 2]| {
+            let found = match before.take() {
+                Some((same, found)) if same == names => found,
+                _ => {
+                    let found = source(dataset, &names[0], &names[1])?;
+                    below(&found, deep - 1)?;
+                    found
+                }
+            };
+            let (_, found) = before.insert((names, found));
+            inside(&part, found)
         };
         for number in 0..blocks(&part, dataset)? {
-            made_of(number, deep - 1).with_context(|| {
+            check(part.block(number)).with_context(|| {
                 let which = match &part.here {
                     Taken::Between { first, last, .. } => format!("{} to {} of ", first[0], last[0]),
                     _ => String::new(),

@@ -65,6 +65,7 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 /// Writes a small file whole, or leaves what is there.
 pub fn replace_file(path: &Path, text: &[u8]) -> Result<()> {
     let new = ending(path, ".new");
+    names::file(&new)?;
     let write = || -> std::io::Result<()> {
         use std::io::Write;
         let mut file = File::create(&new)?;

@@ -162,7 +162,8 @@ pub fn free(path: &Path, format: Format) -> Result<()> {
     if let Some(same) = beside.iter().find(|beside| **beside == name) {
         bail!("{}: the plan and the report are written beside the volume, which needs another name", same.display());
     }
-    let more = [disk::ending(path, ".info")].into_iter().filter(|_| format == Format::Vol);
+    let more = [disk::ending(path, ".info"), range::beside(&unfinished)];
+    let more = more.into_iter().filter(|_| format == Format::Vol);
     let journal = unfinished.with_added_extension("journal");
     beside.into_iter().chain(more).chain([journal]).try_for_each(|path| names::file(&path))
 }

@@ -18,6 +18,7 @@ fn only_files_and_volumes_are_replaced() {
         ("v.tif", "v.tif"),
         ("v.raw", "v.raw"),
         ("v.raw", "v.raw.info"),
+        ("v.raw", "v.raw.unfinished.range"),
         ("v.zarr", "v.zarr"),
         ("slices/", "slices"),
         ("v.h5", "v.html"),
