@@ -26,7 +26,7 @@ pub fn run(axis: &Axis) -> Result<()> {
     let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
-    let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, tilt: axis.tilt };
+    let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, range: None, tilt: axis.tilt };
     let found = search.run(&context, 0..rows)?;
     println!("{}", told(&found));
     if axis.tilt {
@@ -61,6 +61,8 @@ pub struct Search<'a> {
     pub scan: &'a Scan,
     pub flat: &'a FlatField,
     pub distortion: Option<Distortion>,
+    /// First and last axis to look at; None for all.
+    pub range: Option<[f64; 2]>,
     pub tilt: bool,
 }
 
@@ -77,7 +79,7 @@ impl Search<'_> {
         ct.set_distortion(self.distortion.as_ref().map(shifted))?;
         let bytes = self.scan.views.rows(&read)?;
         let (dtype, views) = (self.scan.views.source.dtype(), self.scan.views.which.len());
-        let options = AxisOptions { tilt: self.tilt, curve: CURVE, ..AxisOptions::default() };
+        let options = AxisOptions { tilt: self.tilt, curve: CURVE, range: self.range, ..AxisOptions::default() };
         let found = ct.find_axis(array(&bytes, dtype, [views, read.len(), bins]), &options);
         let found = found.map_err(|error| words::in_rows(error, &read)).context("searching the rotation axis")?;
         // Rows that were read are so far apart.

@@ -4,13 +4,14 @@ use super::axis::{Search, told};
 use super::run::Prepared;
 use super::shares;
 use crate::cli::Recon;
-use crate::plan::Plan;
+use crate::plan::{Halves, Plan};
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
 use crate::volume::{self, Format, journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{FoundAxis, Output};
+use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -19,6 +20,10 @@ const SLICES: usize = 16;
 const GROUP: usize = 4;
 /// Values that are looked at, at most.
 const VALUES: usize = 8 << 20;
+/// Angles that views have to cover before rows are asked whether they are halves: most have an opposite one then.
+const HALVES_FROM: f64 = 1.4 * PI;
+/// Bins to either side of an axis that is given where rows are looked at.
+const BESIDE_AXIS: f64 = 2.0;
 
 pub fn decide(
     recon: &Recon,
@@ -56,14 +61,28 @@ pub fn decide(
         return Ok((earlier, None));
     }
     let mut found = None;
-    if recon.axis.is_none() {
+    let search = |range| -> Result<FoundAxis> {
         let (flat, distortion) = (&plan.steps.flats, plan.steps.distortion.wanted()?);
-        let axis = Search { scan, flat, distortion, tilt: false }.run(context, rows[0]..rows[1])?;
-        println!("{}", told(&axis));
-        stopwatch.stage("axis");
-        plan.axis = axis.axis;
-        found = Some(axis);
-    }
+        Search { scan, flat, distortion, range, tilt: false }.run(context, rows[0]..rows[1])
+    };
+    let joined = match recon.axis {
+        None => {
+            let axis = search(None)?;
+            println!("{}", told(&axis));
+            stopwatch.stage("axis");
+            plan.axis = axis.axis;
+            let half = axis.half_acquisition;
+            found = Some(axis);
+            Some(half)
+        }
+        // About the axis that is given rows tell, too, where they are looked at.
+        Some(axis) if plan.steps.slices.half_acquisition == Halves::Auto && scan.turn() > HALVES_FROM => {
+            let near = search(Some([axis - BESIDE_AXIS, axis + BESIDE_AXIS]));
+            near.ok().map(|near| near.half_acquisition)
+        }
+        Some(_) => None,
+    };
+    plan.steps.slices.half_acquisition = plan.steps.slices.half_acquisition.decided(joined);
     if let Some(percentiles) = percentiles {
         let [low, high] = window(context, &plan, scan, percentiles)?;
         println!("window {low:.6e} to {high:.6e}");
@@ -79,6 +98,9 @@ fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
     journal::begun(&unfinished(&wanted.output).ok()?, &earlier.text().ok()?).ok()?;
     let mut same = wanted.clone();
     (same.axis, same.block) = (recon.axis.unwrap_or(earlier.axis), earlier.block);
+    if same.steps.slices.half_acquisition == Halves::Auto {
+        same.steps.slices.half_acquisition = earlier.steps.slices.half_acquisition;
+    }
     if same.steps.volume.percentiles.is_some() {
         same.steps.volume.window = earlier.steps.volume.window.clone();
     }

@@ -24,7 +24,8 @@ use volume::Volume;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
 #[serde(rename_all = "lowercase")]
 pub enum Halves {
-    /// Where the axis is nearer to an edge of the detector than to its middle, and views go all round
+    /// Where most views have an opposite one, and rows end in the object on the axis' side alone, or the axis is nearer to an edge of the detector than to its
+    /// middle
     #[default]
     Auto,
     On,
@@ -32,6 +33,15 @@ pub enum Halves {
 }
 
 impl Halves {
+    /// The same, where it was left to what rows tell, and they have told.
+    pub fn decided(self, joined: Option<bool>) -> Self {
+        match (self, joined) {
+            (Self::Auto, Some(true)) => Self::On,
+            (Self::Auto, Some(false)) => Self::Off,
+            (given, _) => given,
+        }
+    }
+
     /// Whether rows of a scan with this axis are joined.
     pub fn wanted(self, scan: &Scan, axis: f64) -> bool {
         match self {

@@ -6,6 +6,7 @@ mod files;
 #[path = "../folder/mod.rs"]
 mod folder;
 mod folders;
+mod halves;
 mod kinds;
 mod missing;
 mod outputs;
