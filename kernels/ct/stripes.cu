@@ -168,6 +168,16 @@ __device__ inline float median_of_nine(const float *v) {
     return middle(lowest, middle(a[1], a[4], a[7]), highest);
 }
 
+// Mirrors `Arguments` in crates/ct/src/gpu/by_angle.rs.
+struct Moves {
+    float *sinograms;
+    // [to, from]; HELD is the value that a thread holds.
+    const uint2 *moves;
+    int count, views, bins, unused;
+};
+static_assert(sizeof(Moves) == 32);
+constexpr unsigned HELD = ~0u;
+
 // First view of a part.
 __device__ inline int first_view(int part, int parts, int views) { return (int)(((long long)part * views + parts - 1) / parts); }
 
@@ -294,4 +304,19 @@ extern "C" __global__ void __launch_bounds__(TILE) stripes_subtract(const __grid
     // Sums of values next to the largest that there are may not be finite.
     if (offset == 0 || !finite(offset) || l.from[bin].x != bin) return;
     for (int v = blockIdx.y; v < p.views; v += gridDim.y) l.sinograms[(long long)v * p.bins + bin] -= offset;
+}
+
+// Views in another order: a thread moves its bin of all views, in place.
+extern "C" __global__ void __launch_bounds__(TILE) stripes_move_views(const __grid_constant__ Moves p) {
+    const int bin = blockIdx.x * TILE + threadIdx.x;
+    if (bin >= p.bins) return;
+    float *column = p.sinograms + (long long)blockIdx.z * p.views * p.bins + bin, held = 0;
+    for (int i = 0; i < p.count; i++) {
+        const uint2 move = p.moves[i];
+        const float value = move.y == HELD ? held : column[(long long)move.y * p.bins];
+        if (move.x == HELD)
+            held = value;
+        else
+            column[(long long)move.x * p.bins] = value;
+    }
 }

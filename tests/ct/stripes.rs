@@ -258,6 +258,60 @@ fn slabs_threads_levels_and_orders_do_not_matter() {
     }
 }
 
+/// To the bit: views at random, by golden angles beyond many turns, to and fro, and of a half turn whose angles are wrapped, against the same
+/// views by their angles.
+#[test]
+fn the_order_of_views_does_not_matter() {
+    let bins = 128;
+    let golden = PI * (3.0 - 5f64.sqrt());
+    let shuffled = |n: usize, step: f64| (0..n).map(|k| (37 * k % n) as f64 * step).collect::<Vec<_>>();
+    let to_and_fro = |n: usize, step: f64| {
+        let there = (0..n).step_by(2);
+        there.chain((0..n).skip(1).step_by(2).rev()).map(|k| k as f64 * step).collect::<Vec<_>>()
+    };
+    let scans = [
+        shuffled(120, PI / 120.0),
+        shuffled(150, 2.0 * PI / 150.0),
+        to_and_fro(90, PI / 90.0),
+        (0..140).map(|k| f64::from(k) * golden).collect(),
+        (0..90).map(|k| (5.0 + f64::from(37 * k % 90) * PI / 90.0).rem_euclid(2.0 * PI)).collect(),
+    ];
+    let others = [Stripes::Sorting(7), Stripes::Regularised(0.01), Stripes::Wavelet(MUNCH)];
+    for stripes in [Stripes::Significant, Stripes::Vo(PLAIN)].into_iter().chain(others) {
+        for (s, angles) in scans.iter().enumerate() {
+            let sinogram = striped(&blobs(angles.len(), bins, 3), bins);
+            let turned: Vec<f64> = angles.iter().map(|a| a.rem_euclid(2.0 * PI)).collect();
+            // The half turn about 0 begins at 5 rad.
+            let from = if s == 4 { 5.0 } else { 0.0 };
+            let mut order: Vec<usize> = (0..angles.len()).collect();
+            let key = |v: usize| turned[v] + if turned[v] < from - 1e-9 { 2.0 * PI } else { 0.0 };
+            order.sort_by(|a, b| key(*a).total_cmp(&key(*b)));
+            let by_angle = Geometry::new(order.iter().map(|v| key(*v)).collect(), bins);
+            let as_given = Geometry::new(angles.clone(), bins);
+            let mut given = vec![0.0; sinogram.len()];
+            for (row, v) in sinogram.chunks(bins).zip(&order) {
+                given[v * bins..][..bins].copy_from_slice(row);
+            }
+            let run =
+                |g: &Geometry, data: &[f32]| without(&mut plan(g, Level::detect(), 2), Some(stripes.clone()), data);
+            let (expected, seen) = (run(&by_angle, &sinogram), run(&as_given, &given));
+            let same = order.iter().enumerate().all(|(k, v)| {
+                let row = |values: &[f32], k: usize| values[k * bins..][..bins].to_vec();
+                row(&seen, *v) == row(&expected, k)
+            });
+            assert!(same, "{stripes:?}, scan {s}");
+            assert!(expected != sinogram, "{stripes:?}, scan {s}: nothing was taken off");
+            // What the order takes is in the figure.
+            let memory = |g: &Geometry| {
+                let mut ct = capped(g, 2, 0, Level::detect());
+                ct.set_stripes(Some(stripes.clone())).expect("stripes");
+                ct.memory().expect("a figure")
+            };
+            assert!(memory(&as_given) > memory(&by_angle), "{stripes:?}, scan {s}");
+        }
+    }
+}
+
 /// Callbacks see the same slices, and what comes out is the same.
 #[test]
 fn streams_remove_stripes() {

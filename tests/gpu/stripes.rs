@@ -134,6 +134,42 @@ fn windows_of_any_length() {
     }
 }
 
+/// To the bit: views at random and by golden angles beyond many turns, against the same views by their angles.
+#[test]
+fn the_order_of_views_does_not_matter() {
+    let Some(gpu) = gpu() else { return };
+    let (bins, rows_of_detector, turn) = (300, 3, 2.0 * PI);
+    let golden = PI * (3.0 - 5f64.sqrt());
+    let at_random = (0..500).map(|k| f64::from(37 * k % 500) * PI / 500.0).collect::<Vec<_>>();
+    for angles in [at_random, (0..233).map(|k| f64::from(k) * golden).collect()] {
+        let views = angles.len();
+        let mut order: Vec<usize> = (0..views).collect();
+        order.sort_by(|a, b| angles[*a].rem_euclid(turn).total_cmp(&angles[*b].rem_euclid(turn)));
+        let sorted = order.iter().map(|v| angles[*v].rem_euclid(turn)).collect();
+        let by_angle = Geometry::new(sorted, bins).with_rows(rows_of_detector);
+        let as_given = Geometry::new(angles, bins).with_rows(rows_of_detector);
+        let (data, frame) = (scan(&by_angle), bins * rows_of_detector);
+        let mut given = vec![0.0; data.len()];
+        for (view, v) in data.chunks(frame).zip(&order) {
+            given[v * frame..][..frame].copy_from_slice(view);
+        }
+        let wavelet = Stripes::Wavelet(Wavelet { levels: 0, sigma: 1.0, order: 9 });
+        for stripes in [Stripes::Significant, Stripes::Vo(VO), Stripes::Sorting(21), Stripes::Regularised(0.1), wavelet]
+        {
+            let (expected, seen) = (rows(&gpu, &by_angle, &stripes, &data), rows(&gpu, &as_given, &stripes, &given));
+            let view = |values: &[f32], k: usize| values[k * frame..][..frame].to_vec();
+            assert!((0..views).all(|k| view(&seen, order[k]) == view(&expected, k)), "{views} views, {stripes:?}");
+            let bytes = |g: &Geometry| {
+                let mut ct = Ct::new(gpu.clone());
+                ct.set_geometry(g.clone()).expect("a geometry");
+                ct.set_stripes(Some(stripes.clone())).expect("stripes");
+                ct.memory().expect("a figure")
+            };
+            assert!(bytes(&as_given) > bytes(&by_angle), "{views} views, {stripes:?}");
+        }
+    }
+}
+
 /// To the bit: a row's stripes do not depend on other rows.
 #[test]
 fn slabs_do_not_matter() {

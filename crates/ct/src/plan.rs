@@ -23,7 +23,7 @@ use super::rows::half_acquisition::{HalfAcquisition, Halves};
 use super::rows::kind::Correction;
 use super::rows::outliers::Outliers;
 use super::rows::phase::Phase;
-use super::rows::stripes::Stripes;
+use super::rows::stripes::{ByAngle, Stripes};
 use super::rows::{Chain, Stages};
 use super::task::{Operator, Task};
 use isocenter_base::array::{Array, DType};
@@ -66,6 +66,8 @@ pub(super) struct Plan {
     angular: Result<Arc<Angular>>,
     /// The caller's own weights.
     given: Option<Vec<f64>>,
+    /// Where views are not in the order of their angles.
+    by_angle: Option<ByAngle>,
     pub(super) flat: Option<Arc<FlatField>>,
     /// Half acquisition, or why there can be none; None where nobody wants it.
     pub(super) halves: Option<Result<Halves>>,
@@ -176,6 +178,7 @@ impl Plan {
         Ok(Chain {
             correction,
             stages,
+            by_angle: stages.and_then(|stages| stages.stripes.as_ref().and(self.by_angle.as_ref())),
             halves,
             filter: filters.then_some((&options.filter, options.padding)),
             weights: None,
@@ -299,6 +302,7 @@ impl Ct {
             Err(e) if e.status == Status::OutOfMemory => return Err(e),
             angular => angular.map(Arc::new),
         };
+        let by_angle = ByAngle::new(&geometry.angles)?;
         let halves = self.half_acquisition.as_ref().map(|options| Halves::new(options, &geometry));
         if let Some(Err(e)) = halves.as_ref().filter(|h| h.as_ref().is_err_and(|e| e.status == Status::OutOfMemory)) {
             return Err(e.clone());
@@ -325,8 +329,17 @@ impl Ct {
         let flat = old.and_then(|p| p.flat).filter(|flat| flat.fits(&geometry));
         self.looked = false;
         let kept = Kept::default();
-        self.plan =
-            Some(Plan { geometry, angular, given: None, flat, halves, advised: false, kept, ray_weights: None });
+        self.plan = Some(Plan {
+            geometry,
+            angular,
+            given: None,
+            by_angle,
+            flat,
+            halves,
+            advised: false,
+            kept,
+            ray_weights: None,
+        });
         Ok(())
     }
 

@@ -63,7 +63,7 @@ impl<'a> Preparation<'a> {
     /// Working memory, in bytes, for so many slices.
     pub(super) fn bytes(&self, slices: usize) -> u64 {
         let (views, bins, together) = (self.detector.views(), self.detector.bins, self.together(slices));
-        let stripes = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins));
+        let stripes = self.stages.stripes.as_ref().map_or(0, |stripes| stripes.bytes(views, bins, self.rows.by_angle));
         let outliers = self.stages.outliers.as_ref();
         let rows = if self.stages.on_frames() {
             let [each, all] = match &self.stages.phase {
@@ -120,7 +120,8 @@ impl<'a> Preparation<'a> {
         // A task a thread, and no more, so that there is room for each.
         let tasks = (0..self.threads.min(slices.len().div_ceil(together))).into_par_iter().map(|_| {
             let outliers = self.stages.outliers.as_ref();
-            let mut remover = stripes.map(|stripes| stripes.remover(views, bins, tables.as_ref())).transpose()?;
+            let remover = stripes.map(|stripes| stripes.remover((views, bins), tables.as_ref(), self.rows.by_angle));
+            let mut remover = remover.transpose()?;
             let shape = [g.views(), g.rows, g.bins];
             let frames = input.map(|input| Frames::new(input, outliers, shape, together, context.level()));
             let (mut frames, mut found) = (frames.transpose()?, 0);

@@ -5,6 +5,7 @@ mod alu;
 mod band_limited;
 mod band_limited_ends;
 mod band_limited_sizes;
+mod by_angle;
 mod case;
 mod choice;
 mod direct;

@@ -12,7 +12,7 @@ use super::{stripes, stripes_vo, stripes_wavelet};
 use crate::geometry::Geometry;
 use crate::rows::Stages;
 use crate::rows::flat_field::FlatField;
-use crate::rows::stripes::Stripes;
+use crate::rows::stripes::{ByAngle, Stripes};
 use crate::slab::rows_of;
 use crate::task::Task;
 use isocenter_base::cpu::level::Level;
@@ -65,7 +65,8 @@ pub(super) fn bytes(task: &Task, slices: usize) -> u64 {
     let phase = needed(task).and_then(|stages| stages.phase.as_ref());
     let grids = phase.map_or(0, |phase| phase::grid_bytes(phase, task.detector, slices));
     let tables = needed(task).map_or(0, |stages| table_bytes(stages, task.detector));
-    buffer_bytes(task, slices).iter().sum::<u64>() + grids + tables
+    let order = task.rows.by_angle.map_or(0, ByAngle::bytes);
+    buffer_bytes(task, slices).iter().sum::<u64>() + grids + tables + order
 }
 
 /// Stages that line integrals are made for, beside half acquisition.
@@ -184,6 +185,9 @@ fn staged(
     for first in (0..slices).step_by(batch) {
         let sinograms = integrals + integral_bytes(g, first);
         let part = stripes::Sinograms { address: sinograms, views, bins, slices: batch.min(slices - first) };
+        if let Some(order) = &tables.by_angle {
+            order.there(kernels, &part, stream)?;
+        }
         match &removal {
             None => {}
             Some(Stripes::Significant) => stripes::correct(kernels, &part, lists, stream)?,
@@ -198,6 +202,9 @@ fn staged(
                 let Some(tables) = &state.wavelet else { fail!(Internal, "a method without its tables") };
                 stripes_wavelet::correct(state.kernels.wavelet(&state.device)?, tables, &part, lists, stream)?;
             }
+        }
+        if let Some(order) = &tables.by_angle {
+            order.back(kernels, &part, stream)?;
         }
     }
     Ok(raw.replaced(integrals, bins))

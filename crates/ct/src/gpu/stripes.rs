@@ -134,6 +134,7 @@ pub(super) struct Kernels {
     pub(super) replace: Function,
     subtract: Function,
     regularise: Function,
+    pub(super) move_views: Function,
 }
 
 impl Kernels {
@@ -147,6 +148,7 @@ impl Kernels {
             replace: kernel("stripes_replace")?,
             subtract: kernel("stripes_subtract")?,
             regularise: kernel("stripes_regularise")?,
+            move_views: kernel("stripes_move_views")?,
         })
     }
 }

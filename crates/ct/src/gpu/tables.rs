@@ -1,6 +1,7 @@
 //! Tables that one call needs on one GPU besides its slabs.
 
 use super::adjoint;
+use super::by_angle::DeviceOrder;
 use super::case::{sampling, view_lines};
 use super::distortion::DeviceDistortion;
 use super::filter::DeviceFilter;
@@ -28,6 +29,7 @@ pub(super) struct Tables {
     /// Of the rows of all slices.
     pub(super) flat: Option<DeviceFlat>,
     pub(super) distortion: Option<DeviceDistortion>,
+    pub(super) by_angle: Option<DeviceOrder>,
     /// For slabs as large as they are at first.
     pub(super) phase: Option<DevicePhase>,
     /// Packed values are at most this times the largest value.
@@ -72,6 +74,7 @@ impl Tables {
             filter,
             flat,
             distortion: distortion.map(|distortion| DeviceDistortion::new(device, distortion)).transpose()?,
+            by_angle: task.rows.by_angle.map(|by_angle| DeviceOrder::new(device, by_angle)).transpose()?,
             phase: phase.map(|phase| DevicePhase::new(device, phase, detector, slab)).transpose()?,
             bound: gain as f32 * heaviest,
             tents: match (task.operator, task.pair) {

@@ -36,7 +36,7 @@ use isocenter_base::error::{Result, fail};
 use kind::Correction;
 use outliers::Outliers;
 use phase::Phase;
-use stripes::Stripes;
+use stripes::{ByAngle, Stripes};
 
 /// Stages that see more than a row: its neighbours in frames, or all of a slice's.
 #[derive(Clone, Debug, Default)]
@@ -100,6 +100,8 @@ pub(super) struct Chain<'a> {
     pub(super) correction: Correction<'a>,
     /// Where line integrals are made first: for these, or by a flat field that varies, which the processor has no need of.
     pub(super) stages: Option<&'a Stages>,
+    /// For the removal of stripes, where views are not in the order of their angles.
+    pub(super) by_angle: Option<&'a ByAngle>,
     /// After the stages, which are there where this is.
     pub(super) halves: Option<&'a Halves>,
     pub(super) filter: Option<(&'a Filter, Padding)>,
@@ -115,5 +117,5 @@ impl Chain<'_> {
 
     /// Rows pass as they are.
     pub(super) const NONE: Self =
-        Self { correction: Correction::None, stages: None, halves: None, filter: None, weights: None };
+        Self { correction: Correction::None, stages: None, by_angle: None, halves: None, filter: None, weights: None };
 }

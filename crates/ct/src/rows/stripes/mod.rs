@@ -1,19 +1,23 @@
 //! Stripes: what a detector's bin does wrong, which becomes a ring. On line integrals of one detector row, all of its views together.
 
+mod by_angle;
 mod columns;
 mod fit;
 mod median;
 mod regularised;
 mod remover;
+mod reordered;
 mod significant;
 mod sorting;
 mod statistics;
 mod vo;
 mod wavelet;
 
+pub(crate) use by_angle::ByAngle;
 use isocenter_base::cpu::level::Level;
 use isocenter_base::error::{Result, fail};
 pub(crate) use remover::Remover;
+use reordered::Reordered;
 pub use vo::Vo;
 pub use wavelet::Wavelet;
 pub(crate) use wavelet::{Sizes as WaveletSizes, Tables};
@@ -93,14 +97,16 @@ impl Stripes {
     }
 
     /// What the work on a sinogram takes, in bytes.
-    pub(crate) fn bytes(&self, views: usize, bins: usize) -> u64 {
-        match self.of(bins) {
-            Self::Significant => significant::Room::bytes(bins),
-            Self::Regularised(_) => regularised::Room::bytes(bins),
-            Self::Vo(vo) => vo::Room::bytes(views, bins, vo.large),
-            Self::Sorting(_) => vo::Room::bytes(views, bins, 0),
-            Self::Wavelet(wavelet) => wavelet::Room::bytes(&wavelet, views, bins),
-        }
+    pub(crate) fn bytes(&self, views: usize, bins: usize, by_angle: Option<&ByAngle>) -> u64 {
+        let reordered = by_angle.map_or(0, |_| Reordered::bytes(bins));
+        reordered
+            + match self.of(bins) {
+                Self::Significant => significant::Room::bytes(bins),
+                Self::Regularised(_) => regularised::Room::bytes(bins),
+                Self::Vo(vo) => vo::Room::bytes(views, bins, vo.large),
+                Self::Sorting(_) => vo::Room::bytes(views, bins, 0),
+                Self::Wavelet(wavelet) => wavelet::Room::bytes(&wavelet, views, bins),
+            }
     }
 
     /// Tables that all removers of a size share, for the methods that have some.
@@ -119,13 +125,22 @@ impl Stripes {
         }
     }
 
-    /// A remover for sinograms of so many views and bins, with its working memory; `tables` are its method's for that size.
+    /// A remover for sinograms of so many views and bins, with its working memory; `tables` are its method's for that size, and
+    /// `by_angle` is for views in another order than that of their angles.
     pub(crate) fn remover<'a>(
         &self,
-        views: usize,
-        bins: usize,
+        (views, bins): (usize, usize),
         tables: Option<&'a Tables>,
+        by_angle: Option<&'a ByAngle>,
     ) -> Result<Box<dyn Remover + 'a>> {
+        let method = self.method(views, bins, tables)?;
+        Ok(match by_angle {
+            Some(by_angle) => Box::new(Reordered::new(method, by_angle, bins)?),
+            None => method,
+        })
+    }
+
+    fn method<'a>(&self, views: usize, bins: usize, tables: Option<&'a Tables>) -> Result<Box<dyn Remover + 'a>> {
         Ok(match self.of(bins) {
             Self::Significant => Box::new(significant::Room::new(views, bins)?),
             Self::Regularised(alpha) => Box::new(regularised::Room::new(alpha, bins)?),
