@@ -1173,7 +1173,7 @@ typedef struct {
     // Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     double angle_covered;
     // Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
-    // median), as long as there are at most four of them.
+    // median), as long as there are at most four of them, and more than pi / 16; shorter ones, of lost views, are spread.
     int64_t missing_wedges;
     // Start of the largest gap.
     double largest_gap_start;

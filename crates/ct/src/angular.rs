@@ -1,4 +1,5 @@
-//! Angular weights: half the gap to the neighbour on either side, angles modulo pi (or a full turn), missing wedges left out.
+//! Angular weights: half the gap to the neighbour on either side, angles modulo pi (or a full turn), missing wedges left out; what is
+//! short of one, the gap of a few lost views, is its neighbours'.
 
 use isocenter_base::cpu::buffer::{append, collected, copied, zeros};
 use isocenter_base::error::{Result, fail};
@@ -17,6 +18,10 @@ pub struct Angular {
     pub covered: f64,
     /// Gaps that stand out, which are spread over no view.
     pub missing_wedges: usize,
+    /// Gaps that stand out and are short, which are their neighbours'.
+    pub short_gaps: usize,
+    /// Sum of those.
+    pub in_short_gaps: f64,
     /// Start of the largest gap.
     pub largest_gap_start: f64,
     /// Size of the largest gap.
@@ -27,6 +32,12 @@ pub struct Angular {
 
 /// Missing wedges are more than this many times as large as the next smaller gap.
 const WEDGE: f64 = 3.0;
+/// Gaps up to this, a sixteenth of a half turn, are short: 11 lost views of 180. Given to the views beside it, a gap smears edges; given to
+/// nobody, it takes its part off all values, and what is left has the same streaks besides. Three ellipses in 180 views of 96 bins, and 402 of
+/// 256: rms errors of flat parts, in parts of the disk's value, where a gap is shared and where it is left out are 0.016 and 0.033 (0.014 and
+/// 0.030) for 3 degrees, 0.035 and 0.078 (0.041 and 0.076) for 10, 0.081 and 0.139 (0.093 and 0.143) for 20; the mean is right to 3e-4, and off by
+/// 2, 6 and 12 %. Beyond, streaks are what there is to see of a scan, whatever its scale, and it has a limited angle.
+const SHORT: f64 = PI / 16.0;
 /// A step in the sizes of gaps with more gaps than this above it is the scan's own: of one with two speeds, say.
 const MAX_WEDGES: usize = 4;
 /// Angles closer than this part of the mean gap are one angle seen twice: the second half of a full turn, with its jitter.
@@ -77,7 +88,9 @@ impl Angular {
         pairs.sort_unstable_by(f64::total_cmp);
         let usual = if pairs.is_empty() { spacing } else { spacing.max(lower_middle(&pairs)) };
         let min_wedge = min_wedge(&sorted, usual);
-        let is_wedge = |gap: f64| min_wedge.is_some_and(|min| gap >= min);
+        let stands_out = |gap: &&f64| min_wedge.is_some_and(|min| **gap >= min);
+        let is_wedge = |gap: f64| gap > SHORT && stands_out(&&gap);
+        let short = gaps.iter().filter(stands_out).filter(|gap| **gap <= SHORT);
         let counted: Vec<f64> = collected(gaps.iter().map(|&g| if is_wedge(g) { 0.0 } else { g }))?;
         let mut weights = zeros(angles.len())?;
         for (k, cluster) in clusters.iter().enumerate() {
@@ -90,6 +103,8 @@ impl Angular {
             distinct: n,
             spacing,
             missing_wedges: gaps.iter().filter(|&&g| is_wedge(g)).count(),
+            short_gaps: short.clone().count(),
+            in_short_gaps: short.sum(),
             largest_gap_start: clusters[largest].angle.rem_euclid(period),
             largest_gap: gaps[largest],
             evenly_spaced: gaps.iter().all(|g| (g - spacing).abs() <= 0.01 * spacing),

@@ -8,10 +8,18 @@ use isocenter_base::error::Result;
 use std::f64::consts::TAU;
 use std::sync::Arc;
 
-/// Tells the log what is odd, or worth knowing, about a geometry and its angular weights.
-pub(super) fn warn(context: &Context, g: &Geometry, angular: &Result<Arc<Angular>>, halves: Option<&Result<Halves>>) {
-    warn_of_degrees(context, g);
-    tell_of_angles(context, angular);
+/// Tells the log what is odd, or worth knowing, about a geometry and its angular weights; of angles only where they are new, and not those of
+/// the geometry before.
+pub(super) fn warn(
+    context: &Context,
+    g: &Geometry,
+    (angular, new): (&Result<Arc<Angular>>, bool),
+    halves: Option<&Result<Halves>>,
+) {
+    if new {
+        warn_of_degrees(context, g);
+        tell_of_angles(context, angular);
+    }
     match halves {
         Some(Ok(halves)) => tell_of_halves(context, g, halves),
         Some(Err(e)) => context.log(LogLevel::Warning, || format!("no half acquisition: {}", e.message)),
@@ -54,12 +62,20 @@ fn short(v: f64) -> String {
 }
 
 fn tell_of_angles(context: &Context, angular: &Result<Arc<Angular>>) {
+    if let Ok(a) = angular
+        && a.short_gaps > 0
+    {
+        context.log(LogLevel::Warning, || {
+            let (n, sum) = (a.short_gaps, a.in_short_gaps);
+            format!("{n} short gap(s) between angles, {sum:.4} rad in all, as of lost views: the views beside them have their weight")
+        });
+    }
     match angular {
         Ok(a) if a.missing_wedges > 0 => context.log(LogLevel::Warning, || {
             let (n, covered, at, gap) = (a.missing_wedges, a.covered, a.largest_gap_start, a.largest_gap);
             format!("{n} missing wedge(s), the largest {gap:.4} rad from {at:.4} rad on; angles cover {covered:.4} of pi rad")
         }),
-        Ok(a) if !a.evenly_spaced => context.log(LogLevel::Info, || {
+        Ok(a) if !a.evenly_spaced && a.short_gaps == 0 => context.log(LogLevel::Info, || {
             let (n, spacing, gap) = (a.distinct, a.spacing, a.largest_gap);
             format!("{n} angles, unevenly spaced: median gap {spacing:.6} rad, largest {gap:.6} rad; views are weighted for it")
         }),

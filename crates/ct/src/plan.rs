@@ -307,7 +307,8 @@ impl Ct {
         if let Some(Err(e)) = halves.as_ref().filter(|h| h.as_ref().is_err_and(|e| e.status == Status::OutOfMemory)) {
             return Err(e.clone());
         }
-        geometry_warnings::warn(&self.context, &geometry, &angular, halves.as_ref());
+        let new = self.plan.as_ref().is_none_or(|plan| plan.geometry.angles != geometry.angles);
+        geometry_warnings::warn(&self.context, &geometry, (&angular, new), halves.as_ref());
         if let Some((_, g)) = old.filter(|(flat, _)| !flat.fits(&geometry)) {
             self.context.log(LogLevel::Warning, || {
                 let (v, r, b, views) = (g.views(), g.rows, g.bins, geometry.views());

@@ -20,7 +20,7 @@ pub struct isoc_ct_info {
     /// Sum of the angular weights in force: pi, less the missing wedges; or that of the caller's weights.
     pub angle_covered: f64,
     /// Gaps that stand out, and so are not spread over their edges: more than three times as large as the next smaller one (and as the
-    /// median), as long as there are at most four of them.
+    /// median), as long as there are at most four of them, and more than pi / 16; shorter ones, of lost views, are spread.
     pub missing_wedges: i64,
     /// Start of the largest gap.
     pub largest_gap_start: f64,
