@@ -9,6 +9,7 @@ namespace {
 
 // As in significant.rs and fit.rs.
 constexpr double SIGNIFICANT = 5, FLOOR = 1e-4, LIMIT = 6, ROUGHER = 0.25, DRIFTS = 1, CUTOFF = 4, MIN_WEIGHT = 1e-9, STEP = 0.7;
+constexpr double ROUNDING = 1e-6, STRUCTURE = 8, BY_NOISE = 4, BESIDE = 1.0 / 3, ALIKE = 0.5;
 constexpr int NEIGHBOURHOOD = 51, NARROW = 10, NARROWER = 5, WIDE = 25, REACH = 4, DRIFTING = 4, CROWD = 6, RUN = 64, ITERATIONS = 6;
 constexpr int TILE = 256;
 
@@ -25,13 +26,24 @@ __device__ inline double3 solved(const double *s, const double *t) {
     return {t[0] / s[0] - l10 * c1 - l20 * c2, c1, c2};
 }
 
+// First view of a piece of the scan.
+__device__ inline int first_of(const Lists &l, int piece) { return (int)((long long)piece * l.views / l.pieces); }
+
 // Means and noise, from sums of runs.
 __device__ void block_statistics(const Lists &l, const double *runs) {
     const int n = l.bins;
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
         const double *sums = runs + k;
         double sum = 0, squares = 0;
-        for (int run = 0; run < l.runs; run++, sums += 2 * n) sum += sums[0], squares += sums[n];
+        for (int piece = 0; piece < l.pieces; piece++) {
+            double of_piece = 0, squares_of_piece = 0;
+            for (int run = 0; run < l.runs / l.pieces; run++, sums += 2 * n) of_piece += sums[0], squares_of_piece += sums[n];
+            sum += of_piece, squares += squares_of_piece;
+            if (l.pieces == 1) continue;
+            const int first = first_of(l, piece), end = first_of(l, piece + 1);
+            l.piece_mean[piece * n + k] = of_piece / (end - first);
+            l.piece_noise[piece * n + k] = sqrt(squares_of_piece / (6.0 * max(end - max(first, 2), 1)));
+        }
         l.mean[k] = sum / l.views;
         l.noise[k] = sqrt(squares / (6.0 * max(l.views - 2, 1)));
         l.offset[k] = 0;
@@ -39,20 +51,20 @@ __device__ void block_statistics(const Lists &l, const double *runs) {
     __syncthreads();
 }
 
-// Robust local parabolas, into `value`: see `by_neighbours` in fit.rs.
-__device__ void block_fit(const Lists &l, int half) {
+// Local parabolas through a number a bin, into `value`, robust after the first iteration: see fit.rs.
+__device__ void block_fit(const Lists &l, const double *values, int half, int iterations) {
     const int n = l.bins;
     double sharpness = 0;
     double3 *parabolas = reinterpret_cast<double3 *>(l.parabolas);
     for (int k = threadIdx.x; k < n; k += blockDim.x) parabolas[k] = {0, 0, 0};
     __syncthreads();
-    for (int iteration = 0; iteration < ITERATIONS; iteration++) {
+    for (int iteration = 0; iteration < iterations; iteration++) {
         for (int k = threadIdx.x; k < n; k += blockDim.x) {
             const double3 c = parabolas[k];
             double s[5] = {}, t[3] = {};
             for (int i = -half; i <= half; i++) {
                 if (i == 0 || k + i < 0 || k + i >= n) continue;
-                const double x = double(i) / half, distance = double(abs(i)) / (half + 1), v = l.mean[k + i];
+                const double x = double(i) / half, distance = double(abs(i)) / (half + 1), v = values[k + i];
                 const double cube = 1 - distance * distance * distance;
                 const double residual = (v - (c.x + x * (c.y + x * c.z))) * sharpness;
                 const double near = fmax(1 - residual * residual, 0.0);
@@ -65,9 +77,10 @@ __device__ void block_fit(const Lists &l, int half) {
         }
         for (int k = threadIdx.x; k < n; k += blockDim.x) {
             l.value[k] = parabolas[k].x;
-            l.sorted[k] = fabs(l.mean[k] - parabolas[k].x);
+            l.sorted[k] = fabs(values[k] - parabolas[k].x);
         }
         __syncthreads();
+        if (iteration + 1 == iterations) break;
         sharpness = 1 / (CUTOFF * NORMAL * fmax(block_median(l.sorted, n), 2.2250738585072014e-308));
     }
 }
@@ -81,13 +94,80 @@ __device__ void block_replace(const Lists &l) {
         const int2 from = l.from[k];
         l.mean[k] = l.mean[from.x] + l.weight[k] * (l.mean[from.y] - l.mean[from.x]);
         l.noise[k] = l.noise[from.x] + l.weight[k] * (l.noise[from.y] - l.noise[from.x]);
+        for (int piece = 0; piece < l.pieces; piece++) {
+            double *mean = l.piece_mean + piece * l.bins, *noise = l.piece_noise + piece * l.bins;
+            mean[k] = mean[from.x] + l.weight[k] * (mean[from.y] - mean[from.x]);
+            noise[k] = noise[from.x] + l.weight[k] * (noise[from.y] - noise[from.x]);
+        }
     }
     __syncthreads();
 }
 
+// The largest mean, of whatever sign.
+__device__ double block_largest_mean(const Lists &l) {
+    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.ratio[k] = fabs(l.mean[k]);
+    __syncthreads();
+    return block_select(l.ratio, l.bins, l.bins - 1);
+}
+
+// The first piece whose noise is known: it takes three views.
+__device__ inline int first_noisy(const Lists &l) { return l.views / l.pieces <= 2; }
+
+// Of columns that are rough on the whole, leaves those that are so among their neighbours in every piece.
+__device__ void block_confirm_rough(const Lists &l) {
+    const int n = l.bins;
+    const double floor = ROUNDING * block_largest_mean(l);
+    for (int k = threadIdx.x; k < n; k += blockDim.x) {
+        if (!l.bad[k]) continue;
+        bool rougher = true, smoother = true;
+        for (int piece = first_noisy(l); piece < l.pieces; piece++) {
+            const double *noise = l.piece_noise + piece * n;
+            double around[2 * REACH + 1];
+            for (int j = 0; j < 2 * REACH + 1; j++) {
+                const double v = fmax(noise[mirrored(k + j - REACH, n)], floor);
+                int at = j;
+                for (; at > 0 && around[at - 1] > v; at--) around[at] = around[at - 1];
+                around[at] = v;
+            }
+            const double away = log(fmax(noise[k], floor) / around[REACH]);
+            rougher &= away > 0.5 * ROUGHER, smoother &= -away > 0.5 * ROUGHER;
+        }
+        l.bad[k] = rougher || smoother;
+    }
+    __syncthreads();
+}
+
+// What the bins on either side say of one.
+__device__ inline double between(const double *mean, int k, int n) { return 0.5 * (mean[mirrored(k - 1, n)] + mean[mirrored(k + 1, n)]); }
+
+// What structure can make of what is left, by the pieces.
+__device__ void block_structure(const Lists &l) {
+    const int n = l.bins, pieces = l.pieces;
+    const int halves[] = {0, NARROW, NARROWER, WIDE};
+    for (int width = 0; width < 4; width++) {
+        double *squares = l.structure + width * n, *sums = l.local;
+        for (int k = threadIdx.x; k < n; k += blockDim.x) squares[k] = sums[k] = 0;
+        for (int piece = 0; piece < pieces; piece++) {
+            const double *mean = l.piece_mean + piece * n;
+            if (width > 0) block_fit(l, mean, min(halves[width], (n - 1) / 2), 1);
+            for (int k = threadIdx.x; k < n; k += blockDim.x) {
+                const double off = mean[k] - (width > 0 ? l.value[k] : between(mean, k, n));
+                sums[k] += off, squares[k] += off * off;
+            }
+        }
+        for (int k = threadIdx.x; k < n; k += blockDim.x) {
+            double quietest = INFINITY;
+            for (int piece = first_noisy(l); piece < pieces; piece++) quietest = fmin(quietest, l.piece_noise[piece * n + k]);
+            const double variance = (squares[k] - sums[k] * sums[k] / pieces) / (pieces * (pieces - 1.0));
+            squares[k] = STRUCTURE * sqrt(fmax(variance - BY_NOISE * quietest * quietest / l.views, 0.0));
+        }
+        __syncthreads();
+    }
+}
+
 // What parabolas of a width leave of the means, into `value`.
 __device__ void block_leave(const Lists &l, int half) {
-    block_fit(l, min(half, (l.bins - 1) / 2));
+    block_fit(l, l.mean, min(half, (l.bins - 1) / 2), ITERATIONS);
     for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.value[k] = l.mean[k] - l.value[k];
     __syncthreads();
 }
@@ -96,7 +176,7 @@ __device__ inline double smallest(const Lists &l, int k, double floor) {
     return fmax(SIGNIFICANT / sqrt((double)l.views) * l.noise[k], floor);
 }
 
-// Stripes of a few bins: what narrow parabolas of both widths leave.
+// Stripes of a few bins: what narrow parabolas of both widths leave, where it is no structure.
 __device__ void block_narrow(const Lists &l, double floor) {
     block_leave(l, NARROW);
     for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.local[k] = l.value[k];
@@ -104,8 +184,13 @@ __device__ void block_narrow(const Lists &l, double floor) {
     for (int k = threadIdx.x; k < l.bins; k += blockDim.x) {
         const double a = l.local[k], b = l.value[k];
         const double by = a * b <= 0 ? 0 : copysign(fmin(fabs(a), fabs(b)), a);
-        if (fabs(by) > smallest(l, k, floor)) l.offset[k] += by, l.mean[k] -= by;
+        const double step = l.mean[k] - between(l.mean, k, l.bins);
+        const bool narrow = fabs(a) > l.structure[l.bins + k] && fabs(b) > l.structure[2 * l.bins + k];
+        const bool steps = step * by > 0 && fabs(step) > fmax(l.structure[k], BESIDE * fabs(by));
+        l.local[k] = fabs(by) > smallest(l, k, floor) && (narrow || steps) ? by : 0;
     }
+    __syncthreads();
+    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.offset[k] += l.local[k], l.mean[k] -= l.local[k];
     __syncthreads();
 }
 
@@ -114,7 +199,8 @@ __device__ void block_wide(const Lists &l, double floor) {
     const int n = l.bins;
     block_leave(l, WIDE);
     const double *left = l.value;
-    auto significant = [&](int k) { return fabs(left[k]) > smallest(l, k, floor); };
+    const double *structure = l.structure + 3 * n;
+    auto significant = [&](int k) { return fabs(left[k]) > fmax(smallest(l, k, floor), structure[k]); };
     auto together = [&](int k) { return significant(k) && significant(k + 1) && (left[k] > 0) == (left[k + 1] > 0); };
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
         if (!significant(k) || k > 0 && together(k - 1)) continue;
@@ -138,9 +224,7 @@ __device__ void block_wide(const Lists &l, double floor) {
 }
 
 __device__ void block_offsets(const Lists &l) {
-    for (int k = threadIdx.x; k < l.bins; k += blockDim.x) l.value[k] = fabs(l.mean[k]);
-    __syncthreads();
-    const double floor = FLOOR * block_select(l.value, l.bins, l.bins - 1);
+    const double floor = FLOOR * block_largest_mean(l);
     for (int pass = 0; pass < 2; pass++) block_wide(l, floor), block_narrow(l, floor);
 }
 
@@ -189,7 +273,12 @@ extern "C" __global__ void __launch_bounds__(TILE) stripes_statistics(const __gr
     if (bin >= p.bins) return;
     const Lists l = of_slice(p, slice);
     for (int run = blockIdx.y; run < p.runs; run += gridDim.y) {
-        const int first = run * RUN, end = min(first + RUN, p.views);
+        const int of_piece = p.runs / p.pieces, piece = run / of_piece;
+        const int first = first_of(p, piece) + run % of_piece * RUN, end = min(first + RUN, first_of(p, piece + 1));
+        double *sums = p.sums + ((long long)slice * p.runs + run) * 2 * p.bins + bin;
+        sums[0] = sums[p.bins] = 0;
+        // A piece may have a run less than others.
+        if (first >= end) continue;
         const float *at = l.sinograms + (long long)first * p.bins + bin;
         float last = first >= 1 ? at[-p.bins] : 0, before = first >= 2 ? at[-2 * (long long)p.bins] : 0, sum = 0, squares = 0;
         for (int v = first; v < end; v++, at += p.bins) {
@@ -198,7 +287,6 @@ extern "C" __global__ void __launch_bounds__(TILE) stripes_statistics(const __gr
             if (v >= 2) squares += d * d;
             before = last, last = here;
         }
-        double *sums = p.sums + ((long long)slice * p.runs + run) * 2 * p.bins + bin;
         sums[0] = sum, sums[p.bins] = squares;
     }
 }
@@ -209,7 +297,9 @@ extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_offsets(const
     const Lists l = of_slice(p, slice);
     block_statistics(l, p.sums + (long long)slice * p.runs * 2 * n);
     block_stand_out(l, l.noise, NEIGHBOURHOOD, LIMIT, ROUGHER, true, l.bad);
+    block_confirm_rough(l);
     block_replace(l);
+    block_structure(l);
     block_offsets(l);
 }
 
@@ -269,16 +359,21 @@ extern "C" __global__ void __launch_bounds__(LIST_THREADS) stripes_again(const _
     }
     __syncthreads();
     block_stand_out(l, l.value, NEIGHBOURHOOD, LIMIT, DRIFTS, false, l.found);
+    // What the smallest offset makes in half of the views.
+    const double least = FLOOR * block_largest_mean(l) * p.views / 4;
+    for (int k = threadIdx.x; k < n; k += blockDim.x) l.found[k] &= l.value[k] > least;
+    __syncthreads();
     // Crowds are structure.
     int any = 0;
     for (int k = threadIdx.x; k < n; k += blockDim.x) {
         int crowd = 0;
-        for (int i = max(k - CROWD, 0); i <= min(k + CROWD, n - 1); i++) crowd += l.found[i];
+        for (int i = max(k - CROWD, 0); i <= min(k + CROWD, n - 1); i++) crowd += l.found[i] && l.value[i] >= ALIKE * l.value[k];
         const bool alone = l.found[k] && crowd <= DRIFTING;
         any |= alone, l.bad[k] |= alone;
     }
     if (!__syncthreads_or(any)) return;
     block_replace(l);
+    block_structure(l);
     block_offsets(l);
 }
 

@@ -15,6 +15,10 @@ struct Lists {
     double *sums;
     // Numbers that tests work with.
     double *mean, *noise, *offset, *value, *local, *ratio;
+    // Means and noise of pieces of the scan, [slice][piece][bin], where there are several.
+    double *piece_mean, *piece_noise;
+    // What structure can make of offsets: by the bins beside, by narrow parabolas and by wide ones, [slice][4][bin].
+    double *structure;
     // `sorted` has room for a power of two.
     double *sorted;
     double *parabolas;
@@ -26,17 +30,18 @@ struct Lists {
     int *listed, *count;
     int views, bins, slices, runs;
     // Power of two.
-    int padded, unused;
+    int padded, pieces;
     // What offsets weigh against steps of the means.
     double alpha;
 };
-static_assert(sizeof(Lists) == 160);
+static_assert(sizeof(Lists) == 184);
 
 // The lists of one slice.
 __device__ inline Lists of_slice(Lists l, int slice) {
     const long long at = (long long)slice * l.bins;
     l.sinograms += at * l.views;
     l.mean += at, l.noise += at, l.offset += at, l.value += at, l.local += at, l.ratio += at;
+    l.piece_mean += at * l.pieces, l.piece_noise += at * l.pieces, l.structure += 4 * at;
     l.sorted += (long long)slice * l.padded;
     l.parabolas += 3 * at;
     l.from += at, l.weight += at, l.bad += at, l.found += at, l.listed += at;

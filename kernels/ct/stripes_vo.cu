@@ -24,7 +24,7 @@ struct Vo {
     // Bins that are put back together.
     int group;
 };
-static_assert(sizeof(Vo) == 232);
+static_assert(sizeof(Vo) == 256);
 
 namespace {
 

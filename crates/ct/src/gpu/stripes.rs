@@ -11,6 +11,9 @@ pub(super) const TILE: usize = 256;
 pub(super) const RUN: usize = 64;
 /// Parts of the scan that drifts are followed in.
 const PARTS: usize = 128;
+/// Pieces of the scan whose means tell structure from stripes, and the widths that they do for.
+const PIECES: usize = 8;
+const WIDTHS: usize = 4;
 /// Fewer views or bins than these tell nothing.
 const MINIMUM: usize = 16;
 
@@ -26,6 +29,9 @@ pub(super) struct Lists {
     value: u64,
     local: u64,
     ratio: u64,
+    piece_mean: u64,
+    piece_noise: u64,
+    structure: u64,
     sorted: u64,
     parabolas: u64,
     from: u64,
@@ -39,10 +45,10 @@ pub(super) struct Lists {
     slices: i32,
     runs: i32,
     padded: i32,
-    unused: i32,
+    pieces: i32,
     alpha: f64,
 }
-mirrored!(Lists, 160);
+mirrored!(Lists, 184);
 
 /// Memory that is shared out.
 pub(super) struct Regions {
@@ -75,11 +81,12 @@ pub(super) struct Sinograms {
 }
 
 impl Lists {
-    /// `sums` of each bin and slice.
-    pub(super) fn new(s: &Sinograms, sums: usize, regions: &mut Regions) -> Self {
+    /// `sums` of each bin and slice; lists of pieces where there are several.
+    pub(super) fn new(s: &Sinograms, sums: usize, pieces: usize, regions: &mut Regions) -> Self {
         let Sinograms { address, views, bins, slices } = *s;
         let padded = bins.next_power_of_two();
         let mut list = |bytes: usize| regions.take(bytes * slices * bins);
+        let several = if pieces > 1 { 8 } else { 0 };
         Self {
             sinograms: address,
             sums: list(8 * sums),
@@ -89,6 +96,9 @@ impl Lists {
             value: list(8),
             local: list(8),
             ratio: list(8),
+            piece_mean: list(several * pieces),
+            piece_noise: list(several * pieces),
+            structure: list(several * WIDTHS),
             parabolas: list(24),
             from: list(8),
             weight: list(8),
@@ -102,7 +112,7 @@ impl Lists {
             slices: slices as i32,
             runs: 0,
             padded: padded as i32,
-            unused: 0,
+            pieces: pieces as i32,
             alpha: 0.0,
         }
     }
@@ -113,14 +123,19 @@ impl Lists {
     }
 }
 
-fn sums(views: usize) -> usize {
-    (2 * views.div_ceil(RUN)).max(PARTS.min(views))
+/// Runs of views, which end where pieces do.
+fn runs(views: usize, pieces: usize) -> usize {
+    pieces * views.div_ceil(pieces).div_ceil(RUN)
+}
+
+fn sums(views: usize, pieces: usize) -> usize {
+    (2 * runs(views, pieces)).max(PARTS.min(views))
 }
 
 /// What work on so many slices takes.
 pub(super) fn bytes(views: usize, bins: usize, slices: usize) -> u64 {
     let mut regions = Regions::new(0);
-    Lists::new(&Sinograms { address: 0, views, bins, slices }, sums(views), &mut regions);
+    Lists::new(&Sinograms { address: 0, views, bins, slices }, sums(views, PIECES), PIECES, &mut regions);
     regions.end()
 }
 
@@ -162,8 +177,8 @@ struct Work<'a> {
 }
 
 impl<'a> Work<'a> {
-    fn new(s: &Sinograms, lists: u64, stream: &'a Stream) -> Self {
-        let lists = Lists::new(s, sums(s.views), &mut Regions::new(lists));
+    fn new(s: &Sinograms, pieces: usize, lists: u64, stream: &'a Stream) -> Self {
+        let lists = Lists::new(s, sums(s.views, pieces), pieces, &mut Regions::new(lists));
         Self { lists, across: s.bins.div_ceil(TILE), slices: s.slices, stream }
     }
 
@@ -186,11 +201,11 @@ impl<'a> Work<'a> {
 
 /// Takes what stands out from noise off sinograms, with lists at an address.
 pub(super) fn correct(kernels: &Kernels, s: &Sinograms, lists: u64, stream: &Stream) -> Result<()> {
-    let (views, work) = (s.views, Work::new(s, lists, stream));
+    let (views, work) = (s.views, Work::new(s, PIECES, lists, stream));
     if views < MINIMUM || s.bins < MINIMUM {
         return Ok(());
     }
-    let (runs, parts) = (views.div_ceil(RUN), PARTS.min(views));
+    let (runs, parts) = (runs(views, PIECES), PARTS.min(views));
     work.over_views(&kernels.statistics, runs)?;
     work.over_lists(&kernels.offsets, runs)?;
     work.over_views(&kernels.drifts, parts)?;
@@ -201,7 +216,7 @@ pub(super) fn correct(kernels: &Kernels, s: &Sinograms, lists: u64, stream: &Str
 
 /// Takes offsets off sinograms that make their means smooth.
 pub(super) fn regularise(kernels: &Kernels, alpha: f64, s: &Sinograms, lists: u64, stream: &Stream) -> Result<()> {
-    let (runs, mut work) = (s.views.div_ceil(RUN), Work::new(s, lists, stream));
+    let (runs, mut work) = (runs(s.views, 1), Work::new(s, 1, lists, stream));
     work.lists.alpha = alpha;
     work.over_views(&kernels.statistics, runs)?;
     work.over_lists(&kernels.regularise, runs)?;

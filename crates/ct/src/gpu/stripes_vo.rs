@@ -23,7 +23,7 @@ struct Arguments {
     dropped: i32,
     group: i32,
 }
-mirrored!(Arguments, 232);
+mirrored!(Arguments, 256);
 
 /// Lengths of columns that a block sorts, with its threads and each one's items.
 const SORTS: [(usize, usize); 7] = [(64, 4), (64, 8), (128, 8), (256, 8), (512, 8), (512, 16), (1024, 16)];
@@ -52,7 +52,7 @@ impl Arguments {
         let Sinograms { views, bins, slices, .. } = *s;
         let pitch = views.next_multiple_of(32);
         let values = slices * bins * pitch;
-        let lists = Lists::new(s, views.div_ceil(RUN), regions);
+        let lists = Lists::new(s, views.div_ceil(RUN), 1, regions);
         let windows = if windows_in_shared(largest_window).is_some() { 0 } else { 4 * slices * largest_window * pitch };
         let padded_views = views.next_power_of_two();
         let keys = if long(views) { 8 * slices * bins * padded_views } else { 0 };

@@ -38,23 +38,61 @@ impl Fit {
     /// (tricube; Cleveland 1979) and with the residual: gives what each is at its bin.
     #[inline(always)]
     pub(super) fn by_neighbours(&mut self, values: &[f64], half: usize, fitted: &mut [f64]) {
+        self.load(values, half);
+        for first in (0..values.len()).step_by(LANES) {
+            self.step(first, half, 0.0);
+        }
+        for _ in 1..ITERATIONS {
+            for ((s, v), p) in self.shuffled.iter_mut().zip(values).zip(&self.parabolas) {
+                *s = (v - p[0]).abs();
+            }
+            let cutoff = CUTOFF * NORMAL * median(&mut self.shuffled).max(f64::MIN_POSITIVE);
+            for first in (0..values.len()).step_by(LANES) {
+                self.step(first, half, 1.0 / cutoff);
+            }
+        }
+        fitted.iter_mut().zip(&self.parabolas).for_each(|(f, p)| *f = p[0]);
+    }
+
+    /// The same whatever the residuals: where a window has all of its bins, a sum of these with fixed weights.
+    #[inline(always)]
+    pub(super) fn by_all_neighbours(&mut self, values: &[f64], half: usize, fitted: &mut [f64]) {
+        let bins = values.len();
+        self.load(values, half);
+        let whole = half..bins - half;
+        for first in (0..bins).step_by(LANES).filter(|first| *first < whole.start || first + LANES > whole.end) {
+            self.step(first, half, 0.0);
+        }
+        fitted.iter_mut().zip(&self.parabolas).for_each(|(f, p)| *f = p[0]);
+        fitted[whole.clone()].fill(0.0);
+        let place = |away: usize| {
+            let x = away as f64 / half as f64;
+            (x * x, tricube(x, half))
+        };
+        // What is odd of the window cancels.
+        let (mut s0, mut s2, mut s4) = (0.0, 0.0, 0.0);
+        for (xx, t) in (1..=half).map(place) {
+            (s0, s2, s4) = (s0 + 2.0 * t, s2 + 2.0 * t * xx, s4 + 2.0 * t * xx * xx);
+        }
+        for away in 1..=half {
+            let (xx, t) = place(away);
+            let weight = t * (s4 - s2 * xx) / (s0 * s4 - s2 * s2);
+            let (below, above) = (&values[whole.start - away..], &values[whole.start + away..]);
+            for ((f, a), b) in fitted[whole.clone()].iter_mut().zip(below).zip(above) {
+                *f += weight * (a + b);
+            }
+        }
+    }
+
+    /// Takes values, of whose parabolas nothing is known.
+    #[inline(always)]
+    fn load(&mut self, values: &[f64], half: usize) {
         let bins = values.len();
         self.values.fill(0.0);
         self.present.fill(0.0);
         self.values[half..half + bins].copy_from_slice(values);
         self.present[half..half + bins].fill(1.0);
         self.parabolas.fill([0.0; 3]);
-        let mut cutoff = f64::INFINITY;
-        for _ in 0..ITERATIONS {
-            for first in (0..bins).step_by(LANES) {
-                self.step(first, half, 1.0 / cutoff);
-            }
-            for ((f, p), (s, v)) in fitted.iter_mut().zip(&self.parabolas).zip(self.shuffled.iter_mut().zip(values)) {
-                *f = p[0];
-                *s = (v - p[0]).abs();
-            }
-            cutoff = CUTOFF * NORMAL * median(&mut self.shuffled).max(f64::MIN_POSITIVE);
-        }
     }
 
     /// The next parabolas of a few bins, with weights by residuals from the last ones; `sharpness` is 0 for none.
@@ -68,8 +106,7 @@ impl Fit {
         let width = 2 * half + 1;
         for place in (0..width).filter(|p| *p != half) {
             let x = (place as f64 - half as f64) / half as f64;
-            let distance = x.abs() * half as f64 / (half + 1) as f64;
-            let tricube = (1.0 - distance.powi(3)).powi(3);
+            let tricube = tricube(x, half);
             let (v, p) = (&self.values[first + place..][..LANES], &self.present[first + place..][..LANES]);
             for l in 0..LANES {
                 let residual = (v[l] - (c0[l] + x * (c1[l] + x * c2[l]))) * sharpness;
@@ -93,6 +130,13 @@ impl Fit {
     }
 }
 
+/// Weight of a bin that is a part x of the window away.
+#[inline(always)]
+fn tricube(x: f64, half: usize) -> f64 {
+    let distance = x.abs() * half as f64 / (half + 1) as f64;
+    (1.0 - distance.powi(3)).powi(3)
+}
+
 /// Solves for a parabola by its normal equations (Cholesky's way).
 fn solved(s: [f64; 5], t: [f64; 3]) -> [f64; 3] {
     if s[0] <= 0.0 {
@@ -110,4 +154,37 @@ fn solved(s: [f64; 5], t: [f64; 3]) -> [f64; 3] {
     let c2 = y2 / d2;
     let c1 = y1 / d1 - l21 * c2;
     [t[0] / s[0] - l10 * c1 - l20 * c2, c1, c2]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Anywhere, but for rounding of up to 50 values of 1, and for equations of windows that lie on one side, whose condition is some 1e4.
+    #[test]
+    fn a_parabola_is_its_own_fit() {
+        for (bins, half) in [(16, 7), (40, 10), (41, 5), (64, 25), (51, 25), (200, 25)] {
+            let values: Vec<f64> = (0..bins).map(|k| 1.0 + (k as f64 / bins as f64 - 0.3).powi(2)).collect();
+            let mut seen = vec![f64::NAN; bins];
+            Fit::new(bins, half).expect("memory").by_all_neighbours(&values, half, &mut seen);
+            for (k, (s, v)) in seen.iter().zip(&values).enumerate() {
+                assert!((s - v).abs() < 1e-9, "{bins} bins, half {half}, bin {k}: {s} {v}");
+            }
+        }
+    }
+
+    /// Where windows have all of their bins, and where they do not: weights of the sum are those of the normal equations.
+    #[test]
+    fn sums_are_the_equations() {
+        let (bins, half) = (60, 25);
+        let values: Vec<f64> = (0..bins).map(|k| ((7 * k % 13) as f64).sin()).collect();
+        let mut fit = Fit::new(bins, half).expect("memory");
+        let mut seen = vec![0.0; bins];
+        fit.by_all_neighbours(&values, half, &mut seen);
+        fit.load(&values, half);
+        (0..bins).step_by(LANES).for_each(|first| fit.step(first, half, 0.0));
+        for (k, (s, p)) in seen.iter().zip(&fit.parabolas).enumerate() {
+            assert!((s - p[0]).abs() < 1e-12, "bin {k}: {s} {}", p[0]);
+        }
+    }
 }

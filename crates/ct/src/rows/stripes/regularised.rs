@@ -20,11 +20,11 @@ pub(super) struct Room {
 
 impl Room {
     pub(super) fn new(alpha: f64, bins: usize) -> Result<Self> {
-        Ok(Self { alpha, statistics: Statistics::new(bins)?, offset: zeros(bins)?, upper: zeros(bins)? })
+        Ok(Self { alpha, statistics: Statistics::new(bins, 1)?, offset: zeros(bins)?, upper: zeros(bins)? })
     }
 
     pub(super) fn bytes(bins: usize) -> u64 {
-        Statistics::bytes(bins) + 16 * bins as u64
+        Statistics::bytes(bins, 1) + 16 * bins as u64
     }
 }
 

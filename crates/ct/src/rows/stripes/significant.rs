@@ -1,14 +1,19 @@
 //! Stripes that stand out from noise, and nothing else.
 //!
 //! A column's offset from what its neighbours say (a robust local parabola through the columns' means) is taken off where it is larger
-//! than noise can make it; columns that are dead, that fluctuate, or that have an offset in some of the views only, are replaced by
-//! their neighbours. All that is decided is one number a column: views are read three times and changed once.
+//! than noise can make it, and than structure can; columns that are dead, that fluctuate, or that have an offset in some of the views
+//! only, are replaced by their neighbours. All that is decided is one number a column: views are read three times and changed once.
+//!
+//! Structure moves through the columns as the object turns, while a stripe stays. So the scan is cut into pieces: what a column's means in
+//! these are off by has a standard error, which is small for a stripe and large for structure, with noise or without; and a column is rough
+//! if it is so in every piece.
 
 use super::Remover;
 use super::columns::{Between, Lists, replacements, stand_out};
 use super::fit::Fit;
 use super::median::{LANES, mirrored};
 use super::statistics::Statistics;
+use crate::rows::median::median;
 use isocenter_base::cpu::buffer::{reserved, zeros};
 use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::simd::{Plain, vectorised};
@@ -25,11 +30,25 @@ const WIDE: usize = 25;
 const SIGNIFICANT: f64 = 5.0;
 /// Smaller offsets, as a part of the largest mean, are not stripes whatever the noise.
 const FLOOR: f64 = 1e-4;
+/// What values are rounded by, as a part of the largest mean: less is no roughness.
+const ROUNDING: f64 = 1e-6;
+/// Pieces of the scan.
+const PIECES: usize = 8;
+/// Offsets are no structure from so many standard errors by pieces on: by chance in one of 10,000 columns, with the 7 degrees of freedom
+/// that there are (Student).
+const STRUCTURE: f64 = 8.0;
+/// The variance by pieces that noise explains, as a part of what noise of a value says. A mean of pieces less its neighbours has up to 1.5
+/// times the variance, that of 8 is twice as large in one of 30 columns, and the noise of the quietest piece is 0.85 of the usual or so.
+const BY_NOISE: f64 = 4.0;
+/// A narrow stripe is off from the two bins beside it by so much of its offset: by half of it where it is two bins wide, less what noise takes.
+const BESIDE: f64 = 1.0 / 3.0;
 /// A wide stripe begins and ends with a step of so much of its largest offset.
 const STEP: f64 = 0.7;
-/// Where more bins drift than these, up to so far away, it is structure.
+/// Where more bins drift than these, up to so far away, it is structure. Those count that drift by half as much or more: the median around a
+/// column that is off in some views moves with it, by less.
 const DRIFTING: usize = 4;
 const CROWD: usize = 6;
+const ALIKE: f64 = 0.5;
 /// Neighbourhood of tests for columns that stand out, and their limit in standard deviations.
 const NEIGHBOURHOOD: usize = 51;
 const LIMIT: f64 = 6.0;
@@ -53,6 +72,10 @@ pub(super) struct Room {
     by_wider: Vec<f64>,
     /// Offsets that are significant.
     smallest: Vec<f64>,
+    /// What structure can make of what is left by the bins beside, by narrow parabolas, and by wide ones.
+    beside: Vec<f64>,
+    narrow: [Vec<f64>; 2],
+    wide: Vec<f64>,
     offset: Vec<f64>,
     drift: Vec<f64>,
     bad: Vec<bool>,
@@ -73,10 +96,13 @@ impl Room {
             bins,
             fit: Fit::new(bins, WIDE)?,
             lists: Lists::new(bins, NEIGHBOURHOOD)?,
-            statistics: Statistics::new(bins)?,
+            statistics: Statistics::new(bins, PIECES)?,
             left: list()?,
             by_wider: list()?,
             smallest: list()?,
+            beside: list()?,
+            narrow: [list()?, list()?],
+            wide: list()?,
             offset: list()?,
             drift: list()?,
             bad: zeros(bins)?,
@@ -89,10 +115,10 @@ impl Room {
 
     pub(super) fn bytes(bins: usize) -> u64 {
         let n = bins as u64;
-        Statistics::bytes(bins)
+        Statistics::bytes(bins, PIECES)
             + Fit::bytes(bins, WIDE)
             + Lists::bytes(bins, NEIGHBOURHOOD)
-            + (5 * 8 + 2 + size_of::<Between>() as u64) * n
+            + (9 * 8 + 2 + size_of::<Between>() as u64) * n
             + 4 * (PARTS as u64 + 1) * (n + LANES as u64)
     }
 
@@ -100,9 +126,72 @@ impl Room {
     fn replace(&mut self) {
         self.replaced.clear();
         self.replaced.extend(replacements(&self.bad));
+        let Statistics { mean, noise, piece_mean, piece_noise, .. } = &mut self.statistics;
         for b in &self.replaced {
-            self.statistics.mean[b.bin] = b.of(|k| self.statistics.mean[k]);
-            self.statistics.noise[b.bin] = b.of(|k| self.statistics.noise[k]);
+            mean[b.bin] = b.of(|k| mean[k]);
+            noise[b.bin] = b.of(|k| noise[k]);
+            for list in [&mut *piece_mean, &mut *piece_noise] {
+                list.chunks_exact_mut(self.bins).for_each(|piece| piece[b.bin] = b.of(|k| piece[k]));
+            }
+        }
+    }
+
+    fn largest_mean(&self) -> f64 {
+        self.statistics.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()))
+    }
+
+    /// The first piece whose noise is known: it takes three views.
+    fn first_noisy(&self) -> usize {
+        usize::from(self.views / PIECES <= 2)
+    }
+
+    /// Of columns that are rough on the whole, leaves those that are so among their neighbours in every piece.
+    fn confirm_rough(&mut self) {
+        let (bins, floor, first) = (self.bins, ROUNDING * self.largest_mean(), self.first_noisy());
+        let pieces = || self.statistics.piece_noise.chunks_exact(bins).skip(first);
+        let rougher = |piece: &[f64], k: usize| {
+            let at = |j: usize| piece[mirrored((k + j) as isize - REACH as isize, bins)].max(floor);
+            let mut around: [f64; 2 * REACH + 1] = std::array::from_fn(at);
+            (piece[k].max(floor) / median(&mut around)).ln()
+        };
+        for (k, bad) in self.bad.iter_mut().enumerate().filter(|(_, bad)| **bad) {
+            let all = |sign: f64| pieces().all(|piece| sign * rougher(piece, k) > 0.5 * ROUGHER);
+            *bad = all(1.0) || all(-1.0);
+        }
+    }
+
+    /// What structure can make of what is left, by the pieces.
+    #[inline(always)]
+    fn find_structure(&mut self) {
+        let (bins, first) = (self.bins, self.first_noisy());
+        let quietest = |k: usize| {
+            let noise = self.statistics.piece_noise[k..].iter().step_by(bins).skip(first);
+            noise.fold(f64::INFINITY, |least, n| least.min(*n))
+        };
+        // Of the mean of all.
+        self.drift.iter_mut().enumerate().for_each(|(k, v)| *v = BY_NOISE * quietest(k).powi(2) / self.views as f64);
+        let [wider, narrower] = &mut self.narrow;
+        let halves = [None, Some(NARROW[0]), Some(NARROW[1]), Some(WIDE)];
+        for (half, squares) in halves.into_iter().zip([&mut self.beside, wider, narrower, &mut self.wide]) {
+            let sums = &mut self.by_wider;
+            sums.fill(0.0);
+            squares.fill(0.0);
+            for piece in self.statistics.piece_mean.chunks_exact(bins) {
+                match half {
+                    None => (0..bins).for_each(|k| self.left[k] = between(piece, k)),
+                    Some(half) => self.fit.by_all_neighbours(piece, half.min((bins - 1) / 2), &mut self.left),
+                }
+                for (((sum, square), left), mean) in sums.iter_mut().zip(&mut *squares).zip(&self.left).zip(piece) {
+                    let off = mean - left;
+                    *sum += off;
+                    *square += off * off;
+                }
+            }
+            const N: f64 = PIECES as f64;
+            for ((square, sum), by_noise) in squares.iter_mut().zip(sums).zip(&self.drift) {
+                let variance = (*square - *sum * *sum / N) / (N * (N - 1.0));
+                *square = STRUCTURE * (variance - by_noise).max(0.0).sqrt();
+            }
         }
     }
 
@@ -117,7 +206,7 @@ impl Room {
     /// Adds what stands out of the means to the offsets, and takes it off the means.
     #[inline(always)]
     fn find_offsets(&mut self) {
-        let floor = FLOOR * self.statistics.mean.iter().fold(0.0, |l: f64, m| l.max(m.abs()));
+        let floor = FLOOR * self.largest_mean();
         let noise = SIGNIFICANT / (self.views as f64).sqrt();
         self.smallest.iter_mut().zip(&self.statistics.noise).for_each(|(s, n)| *s = (noise * n).max(floor));
         // Each of the two misleads the other, so both come twice.
@@ -127,7 +216,8 @@ impl Room {
         }
     }
 
-    /// What narrow parabolas of both widths leave, the smaller of the two: structure escapes one of them at most.
+    /// What narrow parabolas of both widths leave, the smaller of the two: structure escapes one of them at most. It is no structure where
+    /// both are too large for that, or the step from the bins beside is.
     #[inline(always)]
     fn find_narrow(&mut self) {
         let [wide, narrow] = NARROW;
@@ -137,10 +227,15 @@ impl Room {
         for k in 0..self.bins {
             let (a, b) = (self.by_wider[k], self.left[k]);
             let by = if a * b <= 0.0 { 0.0 } else { a.abs().min(b.abs()).copysign(a) };
-            if by.abs() > self.smallest[k] {
-                self.offset[k] += by;
-                self.statistics.mean[k] -= by;
-            }
+            // In place of the wider one's, which has been read: the means of others are to stay until all have been looked at.
+            let step = self.statistics.mean[k] - between(&self.statistics.mean, k);
+            let narrow = a.abs() > self.narrow[0][k] && b.abs() > self.narrow[1][k];
+            let steps = step * by > 0.0 && step.abs() > self.beside[k].max(BESIDE * by.abs());
+            self.by_wider[k] = if by.abs() > self.smallest[k] && (narrow || steps) { by } else { 0.0 };
+        }
+        for (k, by) in self.by_wider.iter().enumerate() {
+            self.offset[k] += by;
+            self.statistics.mean[k] -= by;
         }
     }
 
@@ -152,7 +247,7 @@ impl Room {
         while next < self.bins {
             let first = next;
             let rising = self.left[first] > 0.0;
-            let significant = |k: usize| self.left[k].abs() > self.smallest[k];
+            let significant = |k: usize| self.left[k].abs() > self.smallest[k].max(self.wide[k]);
             while next < self.bins && significant(next) && (self.left[next] > 0.0) == rising {
                 next += 1;
             }
@@ -229,6 +324,13 @@ impl Remover for Room {
     }
 }
 
+/// What the bins on either side say of one.
+#[inline(always)]
+fn between(mean: &[f64], k: usize) -> f64 {
+    let at = |k: isize| mean[mirrored(k, mean.len())];
+    0.5 * (at(k as isize - 1) + at(k as isize + 1))
+}
+
 /// Whether means have a step at either end of a run of offsets, of much of its largest. Where parabolas do not follow structure, such as
 /// the edge of the object, what they leave may jump, and means do not.
 fn begins_and_ends(mean: &[f64], left: &[f64], run: Range<usize>) -> bool {
@@ -242,12 +344,13 @@ fn begins_and_ends(mean: &[f64], left: &[f64], run: Range<usize>) -> bool {
     step(run.start) && step(run.end)
 }
 
-/// Marks in `bad` what is marked in `found`, but for crowds; true if there is any.
-fn add_but_crowds(found: &[bool], bad: &mut [bool]) -> bool {
+/// Marks in `bad` what is marked in `found`, but for crowds of columns that drift alike; true if there is any.
+fn add_but_crowds(found: &[bool], drift: &[f64], bad: &mut [bool]) -> bool {
     let mut any = false;
     for k in (0..found.len()).filter(|k| found[*k]) {
         let around = k.saturating_sub(CROWD)..(k + CROWD + 1).min(found.len());
-        let alone = found[around].iter().filter(|f| **f).count() <= DRIFTING;
+        let alike = |j: &usize| found[*j] && drift[*j] >= ALIKE * drift[k];
+        let alone = around.filter(alike).count() <= DRIFTING;
         bad[k] |= alone;
         any |= alone;
     }
@@ -269,12 +372,18 @@ impl Plain for Correct<'_> {
         room.offset.fill(0.0);
         room.statistics.take(sinogram, bins);
         stand_out(&room.statistics.noise, (NEIGHBOURHOOD, LIMIT, ROUGHER, true), &mut room.lists, &mut room.bad);
+        room.confirm_rough();
         room.replace();
+        room.find_structure();
         room.find_offsets();
         room.find_drifts(sinogram);
         stand_out(&room.drift, (NEIGHBOURHOOD, LIMIT, DRIFTS, false), &mut room.lists, &mut room.found);
-        if add_but_crowds(&room.found, &mut room.bad) {
+        // What the smallest offset makes in half of the views.
+        let least = FLOOR * room.largest_mean() * room.views as f64 / 4.0;
+        room.found.iter_mut().zip(&room.drift).for_each(|(found, drift)| *found &= *drift > least);
+        if add_but_crowds(&room.found, &room.drift, &mut room.bad) {
             room.replace();
+            room.find_structure();
             room.find_offsets();
         }
         let mut row = std::mem::take(&mut room.row);
