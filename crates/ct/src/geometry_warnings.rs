@@ -61,14 +61,18 @@ fn short(v: f64) -> String {
     if v.abs() < 1e9 { v.to_string() } else { format!("{v:e}") }
 }
 
-fn tell_of_angles(context: &Context, angular: &Result<Arc<Angular>>) {
-    if let Ok(a) = angular
-        && a.short_gaps > 0
-    {
+fn warn_of_short_gaps(context: &Context, of: &str, a: &Angular) {
+    if a.short_gaps > 0 {
         context.log(LogLevel::Warning, || {
             let (n, sum) = (a.short_gaps, a.in_short_gaps);
-            format!("{n} short gap(s) between angles, {sum:.4} rad in all, as of lost views: the views beside them have their weight")
+            format!("{of}{n} short gap(s) between angles, {sum:.4} rad in all, as of lost views: the views beside them have their weight")
         });
+    }
+}
+
+fn tell_of_angles(context: &Context, angular: &Result<Arc<Angular>>) {
+    if let Ok(a) = angular {
+        warn_of_short_gaps(context, "", a);
     }
     match angular {
         Ok(a) if a.missing_wedges > 0 => context.log(LogLevel::Warning, || {
@@ -129,6 +133,7 @@ pub(super) fn tell_of_halves(context: &Context, g: &Geometry, halves: &Halves) {
         });
     }
     let a = &halves.angular;
+    warn_of_short_gaps(context, "half acquisition: ", a);
     if a.missing_wedges > 0 {
         context.log(LogLevel::Warning, || {
             let (n, missing) = (a.missing_wedges, (TAU - 2.0 * a.covered).to_degrees());

@@ -168,7 +168,7 @@ impl Room {
             let noise = self.statistics.piece_noise[k..].iter().step_by(bins).skip(first);
             noise.fold(f64::INFINITY, |least, n| least.min(*n))
         };
-        // Of the mean of all.
+        // Of the mean of all views; no drifts are known that this could be in the place of.
         self.drift.iter_mut().enumerate().for_each(|(k, v)| *v = BY_NOISE * quietest(k).powi(2) / self.views as f64);
         let [wider, narrower] = &mut self.narrow;
         let halves = [None, Some(NARROW[0]), Some(NARROW[1]), Some(WIDE)];
