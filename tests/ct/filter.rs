@@ -63,7 +63,7 @@ fn window(filter: &Filter, f: f64) -> f64 {
 /// Integral of w from a to b by Gauss and Legendre's rule of 5 nodes over so many parts.
 fn integral(a: f64, b: f64, parts: usize, w: &dyn Fn(f64) -> f64) -> f64 {
     let nodes: [(f64, f64); 3] =
-        [(0.0, 128.0 / 225.0), (0.5384693101056831, 0.47862867049936647), (0.9061798459386640, 0.23692688505618908)];
+        [(0.0, 128.0 / 225.0), (0.5384693101056831, 0.4786286704993665), (0.906179845938664, 0.2369268850561891)];
     let half = 0.5 * (b - a) / parts as f64;
     let part = |k: usize| {
         let middle = a + (2 * k + 1) as f64 * half;
