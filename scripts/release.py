@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Runs the parts of `make test-release`, each `make release-PART`. A part that has passed is noted in target/release-run with its commit, and not
-run again at that commit: an interrupted run goes on where it was. When all have passed at one commit, benches/results/test-release.tsv says so.
-What runs while files differ from the commit is not noted.
+run again at that commit: an interrupted run goes on where it was. Nor is it where only scripts that other parts run have changed since, so that a mended script does not
+cost the hours of all others. When all have passed, benches/results/test-release.tsv says so, with each part's commit. What runs while files differ from the commit is
+not noted.
 
 usage: release.py run ALL [SOME]    names of parts in one word each, with spaces between them: all that there are, and those to run now
        release.py age               how old the last whole run is, and what has changed since
@@ -17,6 +18,17 @@ from phases import ROOT, clock, hardware, table
 
 NOTES = ROOT / "target/release-run"
 WHOLE = ROOT / "benches/results/test-release.tsv"
+# Files that no part but these runs or looks at, beside `lint`.
+OF_PARTS = {
+    "scripts/release.py": (),
+    "scripts/test_aarch64.sh": ("aarch64",),
+    "scripts/test_packages.sh": ("packages",),
+    "scripts/test_windows.sh": ("windows",),
+    "scripts/gpu_bundle.sh": ("bundle",),
+    "scripts/fuzz.sh": ("fuzz",),
+    "CHANGELOG.md": ("consumer",),
+    "CONTRIBUTING.md": ("consumer",),
+}
 # What the runs themselves write.
 OWN = {"benches/results/test-release.tsv", "benches/results/phases.tsv"}
 
@@ -36,11 +48,24 @@ def commit():
     return None if changed() else (git("rev-parse", "HEAD") or "").strip() or None
 
 
+def holds(part, before, at):
+    """Whether what passed at a commit before would pass at this one, by what has changed."""
+    if before == at:
+        return True
+    names = git("diff", "--name-only", before, at) if git("merge-base", "--is-ancestor", before, at) is not None else None
+    if names is None:
+        return False
+    changed = [name for name in names.splitlines() if name not in OWN]
+    return all(name in OF_PARTS and part != "lint" and part not in OF_PARTS[name] for name in changed)
+
+
 def passed(part, at):
-    """(seconds, day) of a part that has passed at a commit."""
+    """(commit, seconds, day) of a part that has passed at a commit, or at one before that does not differ in what the part looks at."""
     note = NOTES / part
-    found = note.read_text().split("\t") if note.is_file() else [None]
-    return (int(found[1]), found[2].strip()) if at and found[0] == at else None
+    if not at or not note.is_file():
+        return None
+    before, seconds, day = note.read_text().split("\t")
+    return (before, int(seconds), day.strip()) if holds(part, before, at) else None
 
 
 def run_part(part):
@@ -80,14 +105,14 @@ def run(parts, some):
     rows = [("part", "time", "")]
     for part in parts:
         found = passed(part, at)
-        state, seconds = states.get(part, (f"passed on {found[1]}", found[0]) if found else ("to do", 0))
+        state, seconds = states.get(part, (f"passed on {found[2]}", found[1]) if found else ("to do", 0))
         rows.append((part, clock(seconds) if seconds else "-", state))
     print()
     table(rows)
     if at and all(passed(part, at) for part in parts):
         machine = hardware()
         lines = ["day\tcommit\thardware\tpart\tseconds"]
-        lines += [f"{day}\t{at}\t{machine}\t{part}\t{seconds}" for part in parts for seconds, day in [passed(part, at)]]
+        lines += [f"{day}\t{before}\t{machine}\t{part}\t{seconds}" for part in parts for before, seconds, day in [passed(part, at)]]
         WHOLE.write_text("\n".join(lines) + "\n")
         print(f"all of it has passed at {at[:12]}: {WHOLE.relative_to(ROOT)} says so")
     return any("FAILED" in state for state, _ in states.values())
@@ -98,7 +123,7 @@ def age():
     if not lines:
         print("make test-release has never run whole")
         return
-    day, at = max(line.split("\t")[0] for line in lines), lines[0].split("\t")[1]
+    day, at = max(line.split("\t")[0] for line in lines), lines[-1].split("\t")[1]
     days = (datetime.date.today() - datetime.date.fromisoformat(day)).days
     said = f"make test-release ran whole on {day}, {'today' if days == 0 else f'{days} days ago' if days > 1 else 'yesterday'}, at {at[:12]}"
     if git("cat-file", "-e", at + "^{commit}") is None:
