@@ -47,7 +47,8 @@ impl<'d> Input<'d> {
         match self.odd(96) {
             None => usual,
             Some(k) if k < 80 => i64::from(k % (few + 1)),
-            Some(k) => [-1, limit, limit + 1, 1 << 31, 1 << 32, 1 << 62, i64::MAX, i64::MIN][usize::from(k - 80) % 8],
+            Some(k) => [-1, limit, limit.saturating_add(1), 1 << 31, 1 << 32, 1 << 62, i64::MAX, i64::MIN]
+                [usize::from(k - 80) % 8],
         }
     }
 
