@@ -417,13 +417,14 @@ class CtOrder(IntEnum):
 class CtAxisMethod(IntEnum):
     """isoc_ct_axis_method"""
 
-    #: ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS where two views are half a turn apart (to a tenth of a step), checked by
-    #: ISOC_CT_AXIS_METHOD_SINOGRAM, else that. Where they contradict each other by a bin, or have too little to go by,
-    #: ISOC_CT_AXIS_METHOD_SHARPNESS decides, and the confidence is halved; where it agrees with none of them the axis
-    #: cannot be told.
+    #: ISOC_CT_AXIS_METHOD_OPPOSITE_VIEWS where two views are half a turn apart (to a tenth of a step), or most views
+    #: lie between two of such (an odd number of views a turn), checked by ISOC_CT_AXIS_METHOD_SINOGRAM, else that.
+    #: Where they contradict each other by a bin, or have too little to go by, ISOC_CT_AXIS_METHOD_SHARPNESS decides,
+    #: and the confidence is halved; where it agrees with none of them the axis cannot be told.
     AUTO = 0
     #: Views half a turn apart are each other's mirror images: up to 24 such pairs, spread over the turn, and the views
-    #: about each.
+    #: about each. Bins and views that a detector has spoiled (dead, flickering, without beam) are seen for what they
+    #: are, and left out.
     OPPOSITE_VIEWS = 1
     #: Half a turn alone, at any angles: where it ends it continues with its first views, mirrored.
     SINOGRAM = 2

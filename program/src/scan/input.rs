@@ -44,6 +44,12 @@ pub struct Input {
     /// scan says, or half a turn without its end]
     #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
     pub angles: Option<String>,
+    /// Projections to use, counted from 0, the end of a range left out, as in 0..1800:2 (every other one) or 0..900,905..1800
+    #[arg(long, value_name = "WHICH")]
+    pub views: Option<String>,
+    /// Projections to leave out, likewise, as in 10,55..60: such as were taken without beam
+    #[arg(long, value_name = "WHICH")]
+    pub skip: Option<String>,
     /// What projections are [default: counts where there are flats; else what is floating point is line integrals]
     #[arg(long, value_enum)]
     pub input: Option<Kind>,

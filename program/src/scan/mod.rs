@@ -1,5 +1,6 @@
 //! What a scan file holds: frames, angles, flats and darks, and what is known of the instrument.
 
+mod chosen;
 mod data_exchange;
 mod esrf;
 mod input;
@@ -67,6 +68,7 @@ impl Scan {
             in_file(path, input)?
         };
         input.apply(&mut scan)?;
+        chosen::choose(&mut scan, input.views.as_deref(), input.skip.as_deref()).with_context(of)?;
         scan.flats.retain(|flats| !flats.frames.which.is_empty());
         scan.darks.take_if(|darks| darks.which.is_empty());
         scan.one_type();

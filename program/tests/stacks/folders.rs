@@ -122,3 +122,49 @@ fn folders_of_edf() {
     nxtomo(folder.path("twice.nx"), &half_turn(VIEWS), &[0, VIEWS]);
     same(&volume(&folder, "bone_/all.edf", &words), &volume(&folder, "twice.nx", &[]), "one file");
 }
+
+/// Projections that are left out are as if they had not been taken: views, angles and places of flats are those of a scan without them.
+#[test]
+fn projections_are_chosen() {
+    let folder = Folder::new("chosen");
+    let angles = half_turn(VIEWS);
+    nxtomo(folder.path("whole.nx"), &angles, &[0, 45, VIEWS]);
+    let file = File::open_rw(folder.path("whole.nx")).expect("a file");
+    // In place of some frames nonsense: behind one of darks, and two of flats from the second half on.
+    let data = file.dataset("entry/instrument/detector/data").expect("a dataset");
+    let mut frames: Vec<u16> = data.read_raw().expect("frames");
+    let at = |view: usize| (view + 2 + usize::from(view >= 45)) * PLANE;
+    for view in [10, 55, 56, 57] {
+        frames[at(view)..][..PLANE].fill(100);
+    }
+    let whole = frames.clone();
+    data.write_raw(&frames).expect("frames");
+    drop((data, file));
+    let seen = volume(&folder, "whole.nx", &["--skip", "10,55..58"]);
+    let kept: Vec<usize> = (0..VIEWS).filter(|view| ![10, 55, 56, 57].contains(view)).collect();
+    let (mut frames, mut keys, mut degrees) = (whole[..PLANE].to_vec(), vec![2], vec![0.0]);
+    let flat = |k: usize, frames: &mut Vec<u16>, keys: &mut Vec<i32>, degrees: &mut Vec<f64>| {
+        frames.extend(crate::scans::flat(k));
+        keys.push(1);
+        degrees.push(0.0);
+    };
+    for view in 0..=VIEWS {
+        if [0, 45, VIEWS].contains(&view) {
+            flat(view, &mut frames, &mut keys, &mut degrees);
+        }
+        if kept.contains(&view) {
+            frames.extend(&whole[at(view)..][..PLANE]);
+            keys.push(0);
+            degrees.push(angles[view]);
+        }
+    }
+    write_nxtomo(folder.path("rest.nx"), &frames, &keys, &degrees);
+    assert!(seen == volume(&folder, "rest.nx", &[]), "skipped, or never taken");
+    let told = succeeds(&folder, &["inspect", "whole.nx", "--views", "0..90:3", "--skip", "3"]);
+    assert!(told.contains("29 of 91 projections are used"), "{told}");
+    for (words, said) in [(["--skip", "0..91"], "no projections"), (["--views", "91"], "has 91 projections")] {
+        let output = isocenter(&folder, &[&["recon", "whole.nx"][..], &words, &RUN, &["v.h5"]].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.code() == Some(1) && error.contains(said), "{words:?}: {error}");
+    }
+}

@@ -2,7 +2,7 @@
 
 use crate::files::{Layout, bytes, edf, tiff};
 use crate::folder::Folder;
-use hdf5_metno::File;
+use hdf5_metno::{File, Group};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -40,7 +40,7 @@ pub fn nxtomo(path: PathBuf, angles: &[f64], flats: &[usize]) {
 /// The same in an entry of a file.
 pub fn nxtomo_entry(file: &File, name: &str, angles: &[f64], flats: &[usize]) {
     let entry = file.create_group(name).expect("a group");
-    let detector = entry.create_group("instrument/detector").expect("a group");
+    entry.create_group("instrument/detector").expect("a group");
     let (mut frames, mut keys, mut degrees) = (DARK.to_vec(), vec![2], vec![0.0]);
     for k in 0..=angles.len() {
         if flats.contains(&k) {
@@ -54,13 +54,26 @@ pub fn nxtomo_entry(file: &File, name: &str, angles: &[f64], flats: &[usize]) {
             degrees.push(*angle);
         }
     }
+    write_frames(&entry, &frames, &keys, &degrees);
+}
+
+/// Frames with their keys and angles, in an NXtomo file.
+pub fn write_nxtomo(path: PathBuf, frames: &[u16], keys: &[i32], degrees: &[f64]) {
+    let entry = File::create(path).and_then(|file| file.create_group("entry")).expect("a group");
+    entry.create_group("instrument/detector").expect("a group");
+    write_frames(&entry, frames, keys, degrees);
+}
+
+/// The same in an entry with a detector.
+fn write_frames(entry: &Group, frames: &[u16], keys: &[i32], degrees: &[f64]) {
+    let detector = entry.group("instrument/detector").expect("a group");
     let data = detector.new_dataset::<u16>().shape([keys.len(), ROWS, BINS]).create("data").expect("a dataset");
-    data.write_raw(&frames).expect("frames");
+    data.write_raw(frames).expect("frames");
     let list = detector.new_dataset::<i32>().shape(keys.len()).create("image_key").expect("a dataset");
-    list.write_raw(&keys).expect("keys");
+    list.write_raw(keys).expect("keys");
     let sample = entry.create_group("sample").expect("a group");
     let list = sample.new_dataset::<f64>().shape(keys.len()).create("rotation_angle").expect("a dataset");
-    list.write_raw(&degrees).expect("angles");
+    list.write_raw(degrees).expect("angles");
 }
 
 pub fn isocenter(folder: &Folder, arguments: &[&str]) -> Output {

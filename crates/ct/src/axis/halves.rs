@@ -3,6 +3,7 @@
 use crate::rows::source::{Source, spread};
 use isocenter_base::cpu::buffer::zeros;
 use isocenter_base::error::Result;
+use std::ops::RangeInclusive;
 
 /// Detector rows and views that are looked at.
 const ROWS: usize = 8;
@@ -12,17 +13,17 @@ const END: usize = 48;
 /// Ends of a row in air, and in the object, as parts of the row's largest mean over views.
 const AIR: f64 = 0.05;
 const OBJECT: f64 = 0.1;
-/// Parts of half a detector's width: axes further from the middle than the second make a half acquisition of any scan; nearer than the first none is worth
+/// Parts of half a detector's width that rows are asked about: axes further from the middle than its end make a half acquisition of any scan, and nearer than its start none is worth
 /// joining.
-const ASIDE: [f64; 2] = [0.04, 0.5];
+const ASIDE: RangeInclusive<f64> = 0.04..=0.5;
 
 /// Of a scan most of whose views have an opposite one.
 pub(super) fn halves(source: &Source, axis: f64) -> Result<bool> {
     let g = source.geometry;
     let middle = (g.bins as f64 - 1.0) / 2.0;
     let aside = (axis - middle).abs() / middle;
-    if aside > ASIDE[1] || aside < ASIDE[0] {
-        return Ok(aside > ASIDE[1]);
+    if !ASIDE.contains(&aside) {
+        return Ok(aside > *ASIDE.end());
     }
     let views = spread(VIEWS, g.views())?;
     let mut rows: Vec<f32> = zeros(views.len() * g.bins)?;

@@ -1,6 +1,6 @@
 //! What a detector has spoiled: bins that are dead or flicker, and views without a beam, which would otherwise decide where the axis is.
 
-use isocenter_base::cpu::buffer::{append, collected};
+use isocenter_base::cpu::buffer::{append, collected, copied};
 use isocenter_base::error::Result;
 use std::f64::consts::TAU;
 use std::ops::Range;
@@ -10,29 +10,49 @@ const MOST_BINS: usize = 4;
 /// How many times less, or more, than those on both sides spoiled bins change from view to view. (Next to air an object's bins change that much
 /// more than on one side.)
 const CHANGE: f64 = 100.0;
+/// And how many times more than nine tenths of all bins flickering ones do.
+const FLICKERS: f64 = 3.0;
 /// Views to either side that a view is compared with.
 const BESIDE: usize = 8;
 
 /// Ranges of bins that change from view to view as none beside them do; `deviation` is that of each bin.
 pub(super) fn bins(deviation: &[f64]) -> Result<Vec<Range<usize>>> {
-    let mut spoiled = Vec::new();
+    let mut sorted = copied(deviation)?;
+    sorted.sort_unstable_by(f64::total_cmp);
+    // Object between bins that are dead stands out, too, but not from itself.
+    let least = FLICKERS * sorted.get(9 * sorted.len() / 10).copied().unwrap_or(0.0);
+    let flickers =
+        |run: &[f64], beside: [f64; 2]| run.iter().all(|d| *d > least.max(CHANGE * beside[0].max(beside[1])));
+    let mut spoiled = runs(deviation, flickers)?;
+    // What flickers is no neighbour: air beside it is not dead.
+    let mut others = copied(deviation)?;
+    for run in &spoiled {
+        let beside = others[run.start - 1].min(others[run.end]);
+        others[run.clone()].fill(beside);
+    }
+    for run in runs(&others, |run, beside| run.iter().all(|d| *d * CHANGE < beside[0].min(beside[1])))? {
+        append(&mut spoiled, run)?;
+    }
+    spoiled.sort_unstable_by_key(|run| run.start);
+    Ok(spoiled)
+}
+
+/// Ranges of a few bins that stand out from those on both sides.
+fn runs(deviation: &[f64], stands_out: impl Fn(&[f64], [f64; 2]) -> bool) -> Result<Vec<Range<usize>>> {
+    let mut runs = Vec::new();
     let mut first = 1;
     while first + 1 < deviation.len() {
-        let stands_out = |end: &usize| {
-            let (before, after) = (deviation[first - 1], deviation[*end]);
-            let (least, most) = (before.min(after), before.max(after));
-            let run = &deviation[first..*end];
-            run.iter().all(|d| *d * CHANGE < least) || run.iter().all(|d| *d > CHANGE * most)
-        };
-        match (first + 1..deviation.len().min(first + MOST_BINS + 1)).find(stands_out) {
+        let ends = first + 1..deviation.len().min(first + MOST_BINS + 1);
+        match ends.into_iter().find(|end| stands_out(&deviation[first..*end], [deviation[first - 1], deviation[*end]]))
+        {
             Some(end) => {
-                append(&mut spoiled, first..end)?;
+                append(&mut runs, first..end)?;
                 first = end + 1;
             }
             None => first += 1,
         }
     }
-    Ok(spoiled)
+    Ok(runs)
 }
 
 /// Goes straight over spoiled bins of a row.
@@ -87,7 +107,7 @@ mod tests {
         assert_eq!(bins(&deviation).expect("success"), [15..16, 20..22, 33..34]);
         let mut row: Vec<f32> = (0..40u8).map(f32::from).collect();
         row[20..22].fill(-7.0);
-        mend(&mut row, &[20..22]);
+        mend(&mut row, &bins(&deviation).expect("success")[1..2]);
         assert!(row.iter().enumerate().all(|(k, v)| (*v - k as f32).abs() < 1e-5), "{row:?}");
     }
 
