@@ -321,7 +321,7 @@ fn turns_that_are_not_full_and_odd_ones() {
         spoil(&mut p, 0.01, 0.0);
         let seen = found(&g, &p, &AxisOptions::default());
         let off = (seen.axis - axis).abs();
-        // As good as a full turn of an even number; of 990 simulated scans one in 60 was off by more than twice the error.
+        // As good as a full turn of an even number; of 989 simulated scans one in 66 was off by more than twice the error.
         assert!(
             off < 0.06 && off < 3.0 * seen.error && seen.error < 0.1,
             "{} views, {axis}: off by {off}, {seen:?}",

@@ -17,7 +17,7 @@ const OBJECT: f64 = 0.1;
 /// joining.
 const ASIDE: RangeInclusive<f64> = 0.04..=0.5;
 
-/// Of a scan most of whose views have an opposite one.
+/// Whether a scan, most of whose views have an opposite one, is a half acquisition about this axis.
 pub(super) fn halves(source: &Source, axis: f64) -> Result<bool> {
     let g = source.geometry;
     let middle = (g.bins as f64 - 1.0) / 2.0;
@@ -38,7 +38,7 @@ pub(super) fn halves(source: &Source, axis: f64) -> Result<bool> {
     let of = |part: &[f64]| part.iter().sum::<f64>() / part.len() as f64;
     let ends = [of(&mean[..end]), of(&mean[g.bins - end..])];
     let [nearer, farther] = if axis < middle { ends } else { [ends[1], ends[0]] };
-    // As wide a mean, so that noise is no peak.
+    // The peak is a mean over as many bins, so that noise is none.
     let peak = mean.windows(end).map(of).fold(0.0, f64::max);
     Ok(nearer > OBJECT * peak && farther < AIR * peak)
 }

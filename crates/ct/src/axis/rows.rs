@@ -83,7 +83,7 @@ impl Rows {
 
     fn spoiled_bins(&self, row: usize, all_round: &[usize]) -> Result<Vec<Range<usize>>> {
         let Some(first) = all_round.first() else { return Ok(Vec::new()) };
-        // Of differences from a first view, so that nothing is lost to rounding.
+        // Differences from a first view are summed, so that nothing is lost to rounding.
         let mut sums: Vec<[f32; 2]> = zeros(self.bins)?;
         for view in all_round {
             for ((sum, v), of) in sums.iter_mut().zip(self.row(row, *view)).zip(self.row(row, *first)) {

@@ -54,7 +54,7 @@ const MOST: f64 = 0.5;
 const MAX_APART: f64 = 0.12;
 
 impl Seams {
-    /// Of all views but those that are `left_out`.
+    /// The seams of all views but those that are `left_out`.
     pub(super) fn new(angles: &[f64], asked: AxisMethod, left_out: &[usize]) -> Result<Self> {
         if angles.len() < 2 + left_out.len() {
             fail!(

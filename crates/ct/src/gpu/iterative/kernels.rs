@@ -3,7 +3,7 @@
 use isocenter_base::error::Result;
 use isocenter_base::gpu::{Device, Function};
 
-/// Of `kernels/ct/iterative.cu`, and of those beside it.
+/// The kernels of `kernels/ct/iterative.cu`, and of the files beside it.
 #[derive(Debug)]
 pub(in crate::gpu) struct Kernels {
     pub(super) residual: Function,
