@@ -15,6 +15,8 @@ use std::ffi::c_void;
 use std::ptr;
 
 const SIDE: i64 = 1 << 20;
+/// More than sessions iterate.
+const ITERATIONS: i64 = 40;
 
 static ALONE: Alone = Alone::new();
 
@@ -464,9 +466,9 @@ impl Ct<'_> {
     }
 
     fn history(&mut self) {
-        let (handle, n) = (self.handle(), self.caller.input.size(40, 200, SIDE));
-        let iterations =
-            self.caller.array(n, SIDE, |_| isoc_ct_iteration { iteration: 0, objective: 0.0, gap: 0.0, slices: 0 });
+        let (handle, n) = (self.handle(), self.caller.input.size(ITERATIONS, 200, SIDE));
+        let none = isoc_ct_iteration { iteration: 0, objective: 0.0, gap: 0.0, slices: 0 };
+        let iterations = self.caller.room(n, ITERATIONS, none);
         let count = self.caller.passed(0i64);
         let done = call!(self.caller, isoc_ct_history(handle, iterations, n, count));
         // A careful caller's reconstructions do not iterate, and leave none.
