@@ -371,6 +371,7 @@ lint-format:
 	scripts/one_build.py
 	$(CARGO) fmt --all --check
 	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs program/encoders/src/lib.rs
+	$(CARGO) metadata --format-version 1 --locked --manifest-path fuzz/Cargo.toml >/dev/null
 
 lint-clippy:
 	@$(CARGO) clippy --version >/dev/null 2>&1 || rustup component add clippy
