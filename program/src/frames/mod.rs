@@ -16,6 +16,7 @@ mod kept;
 mod library;
 mod mapping;
 mod origins;
+mod sheets;
 mod sinograms;
 mod spread;
 mod stack;
@@ -24,7 +25,9 @@ mod tiff;
 pub use ahead::Ahead;
 pub use converted::Converted;
 pub use origins::complete;
+pub use sheets::of_datasets;
 pub use sinograms::Sinograms;
+pub use stack::joined;
 
 use crate::team::Team;
 use anyhow::{Context, Result, bail, ensure};

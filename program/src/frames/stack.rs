@@ -1,7 +1,8 @@
-//! Virtual datasets that are made of whole frames of others: each part is read in the quickest way for itself.
+//! Frames of several sources, one after the other, and virtual datasets that are made of whole frames of others: each part is read in the
+//! quickest way for itself.
 
-use super::{Source, mapping, of_dataset, origins};
-use anyhow::{Context, Result};
+use super::{Converted, Source, mapping, of_dataset, origins};
+use anyhow::{Context, Result, ensure};
 use hdf5_metno::Dataset;
 use hdf5_metno::plist::dataset_create::Layout;
 use isocenter::array::DType;
@@ -25,6 +26,32 @@ pub struct Stack {
     parts: Vec<Part>,
     /// The value of frames that no part has.
     fill: Vec<u8>,
+    /// What they are put together by, in words.
+    by: &'static str,
+}
+
+/// All frames of some sources, of one size, one after the other; as floating point where they have several types.
+pub fn joined(mut sources: Vec<Arc<dyn Source>>) -> Result<Arc<dyn Source>> {
+    if sources.len() == 1 {
+        return Ok(sources.remove(0));
+    }
+    ensure!(!sources.is_empty(), "there are no frames");
+    if sources.iter().any(|source| source.dtype() != sources[0].dtype()) {
+        let float = |source: Arc<dyn Source>| -> Arc<dyn Source> {
+            if source.dtype() == DType::F32 { source } else { Arc::new(Converted::new(source, 1.0)) }
+        };
+        sources = sources.into_iter().map(float).collect();
+    }
+    let ([_, rows, bins], dtype) = (sources[0].shape(), sources[0].dtype());
+    let (mut parts, mut frames) = (Vec::new(), 0);
+    for source in sources {
+        let [count, r, b] = source.shape();
+        ensure!([r, b] == [rows, bins], "frames of {r} rows and {b} bins are among others of {rows} and {bins}");
+        parts.push(Part { frames: frames..frames + count, source, first: 0 });
+        frames += count;
+    }
+    let fill = vec![0; dtype.size()];
+    Ok(Arc::new(Stack { shape: [frames, rows, bins], dtype, parts, fill, by: "one after the other" }))
 }
 
 impl Stack {
@@ -54,7 +81,7 @@ impl Stack {
             return Ok(None);
         }
         let fill = super::fill(dataset, element.dtype())?;
-        Ok(Some(Self { shape, dtype: element.dtype(), parts, fill }))
+        Ok(Some(Self { shape, dtype: element.dtype(), parts, fill, by: "virtual" }))
     }
 
     /// The part that a frame is in.
@@ -98,7 +125,7 @@ impl Source for Stack {
     fn storage(&self) -> String {
         match self.parts.as_slice() {
             [] => "a virtual dataset of nothing".into(),
-            [first, ..] => format!("virtual, {} parts: {}", self.parts.len(), first.source.storage()),
+            [first, ..] => format!("{}, {} parts: {}", self.by, self.parts.len(), first.source.storage()),
         }
     }
 

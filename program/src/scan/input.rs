@@ -1,8 +1,10 @@
 //! What is said of a scan besides its name.
 
+use super::angles::{self, Unit};
 use super::kind::Kind;
-use super::{Flats, Scan, listing};
-use crate::frames::{Frames, Sinograms, Source, of_files};
+use super::place::{Place, Wanted};
+use super::{Flats, Scan, is_hdf5, listing};
+use crate::frames::{Frames, Sinograms, Source, of_dataset, of_files};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use isocenter::context::NanPolicy;
@@ -31,19 +33,46 @@ impl Nan {
     }
 }
 
+/// What names a dataset.
+const DATA: &str = "Frames of an HDF5 file, (views, rows, bins) [default: those that are found]. A dataset is named so:
+  FILE:/entry/data  a dataset of another HDF5 file
+  /entry/data       a dataset of the scan; where --flats, --darks and --angles may name files as well, a file or a folder if the scan has no
+                    dataset of this name, and an error if there are both
+  :/entry/data      a dataset of the scan, whatever files there are
+What does not begin with / and has no :/ in it is a file or a folder.";
+
+/// What names angles.
+const ANGLES: &str = "Angles of projections [default: what the scan says, or half a turn without its end]:
+  0..180            of the first and of the last projection
+  angles.txt        a file of text: one a line, or a table whose first line names the columns, such as angle or theta; a log of IMAT's, a scan
+                    of SPEC's or of Diamond's SRS files
+  /entry/angles     a dataset of the scan, if it has one of this name, else a file; see --data
+  FILE:/entry/data  a dataset of another HDF5 file
+As many as projections, or as all frames. They are in degrees unless their units, the name of their column, or --angle-unit say radians.";
+
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Input {
-    /// Flats in place of those of the scan: a folder, a pattern, or a file of TIFF or EDF images; twice: before and after the projections
+    /// Frames of an HDF5 file, (views, rows, bins): /dataset of the scan, or FILE:/dataset of another file [default: those that are found]
+    #[arg(long, value_name = "DATASET", long_help = DATA)]
+    pub data: Option<String>,
+    /// What frames are, a number each: 0 a projection, 1 a flat, 2 a dark; others are left out; a dataset as for --data
+    #[arg(long, value_name = "DATASET")]
+    pub keys: Option<String>,
+    /// Flats in place of those of the scan: a folder, a pattern, or a file of TIFF or EDF images, or a dataset as for --data; twice: before
+    /// and after the projections
     #[arg(long, value_name = "FILES")]
     pub flats: Vec<PathBuf>,
     /// Darks in place of those of the scan, likewise
     #[arg(long, value_name = "FILES")]
     pub darks: Option<PathBuf>,
-    /// Angles of the first and of the last projection in degrees, as in 0..180, or a text file with one angle a line [default: what the
-    /// scan says, or half a turn without its end]
-    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true)]
+    /// Angles of the first and of the last projection, as in 0..180; or a file of text, or a dataset as for --data [default: what the scan
+    /// says, or half a turn without its end]
+    #[arg(long, value_name = "FIRST..LAST", allow_hyphen_values = true, long_help = ANGLES)]
     pub angles: Option<String>,
+    /// What angles are in [default: what is said with them, or degrees]
+    #[arg(long, value_enum)]
+    pub angle_unit: Option<Unit>,
     /// Projections to use, counted from 0, the end of a range left out, as in 0..1800:2 (every other one) or 0..900,905..1800
     #[arg(long, value_name = "WHICH")]
     pub views: Option<String>,
@@ -74,7 +103,7 @@ impl Input {
 
     /// Whether the angle of each projection is told, one by one.
     pub fn each_angle(&self) -> bool {
-        self.angles.as_deref().is_some_and(|text| range(text).is_none())
+        self.angles.as_deref().is_some_and(|text| angles::range(text).is_none())
     }
 
     /// Projections of a source, which may hold sinograms.
@@ -82,11 +111,25 @@ impl Input {
         if self.sinograms { Arc::new(Sinograms(source)) } else { source }
     }
 
+    /// An error where something is said that is for HDF5 files alone, and the scan is none.
+    pub fn fits(&self, scan: &Path) -> Result<()> {
+        let given = [("--entry", &self.entry), ("--data", &self.data), ("--keys", &self.keys)];
+        match given.into_iter().find(|(_, given)| given.is_some()) {
+            Some((option, _)) if !is_hdf5(scan) => {
+                bail!("{option} belongs to a scan in an HDF5 file, and {} is no HDF5 file", scan.display())
+            }
+            Some(("--entry", _)) if self.data.is_some() || self.keys.is_some() => {
+                bail!("--entry names an NXtomo entry, --data and --keys datasets: one of both is expected")
+            }
+            _ => Ok(()),
+        }
+    }
+
     /// Puts what is said in the place of what the scan holds.
-    pub fn apply(&self, scan: &mut Scan) -> Result<()> {
+    pub fn apply(&self, scan: &mut Scan, path: &Path) -> Result<()> {
         let views = scan.views.which.len();
-        let groups = |(k, path): (usize, &PathBuf)| {
-            let frames = images(path).context("--flats")?;
+        let groups = |(k, flats): (usize, &PathBuf)| {
+            let frames = images(flats, path).context("--flats")?;
             Ok(Flats { frames, position: k * views })
         };
         match self.flats.len() {
@@ -94,51 +137,25 @@ impl Input {
             1 | 2 => scan.flats = self.flats.iter().enumerate().map(groups).collect::<Result<_>>()?,
             n => bail!("--flats is given {n} times; flats are taken before and after the projections"),
         }
-        if let Some(path) = &self.darks {
-            scan.darks = Some(images(path).context("--darks")?);
+        if let Some(darks) = &self.darks {
+            scan.darks = Some(images(darks, path).context("--darks")?);
         }
         if let Some(text) = &self.angles {
-            scan.angles = angles(text, views).context("--angles")?;
+            let (angles, note) = angles::given(text, path, &scan.views, self.angle_unit).context("--angles")?;
+            scan.angles = angles;
+            scan.notes.extend(note);
         }
         Ok(())
     }
 }
 
-/// All images of a folder, a pattern or a file.
-fn images(path: &Path) -> Result<Frames> {
-    let (kind, files) = listing::images(path)?;
-    Ok(Frames::all(of_files(kind, files)?))
-}
-
-/// Two numbers with two points between.
-fn range(text: &str) -> Option<[f64; 2]> {
-    let (first, last) = text.split_once("..")?;
-    Some([first.trim().parse().ok()?, last.trim().parse().ok()?])
-}
-
-/// Of so many views, in radians.
-fn angles(text: &str, views: usize) -> Result<Vec<f64>> {
-    if let Some([first, last]) = range(text) {
-        let step = (last - first) / (views.max(2) - 1) as f64;
-        let angles: Vec<_> = (0..views).map(|k| (first + k as f64 * step).to_radians()).collect();
-        if angles.iter().any(|angle| !angle.is_finite()) {
-            bail!("{text}: finite numbers are expected");
+/// All images of a folder, a pattern or a file, or of a dataset.
+fn images(path: &Path, scan: &Path) -> Result<Frames> {
+    match Place::of(path, scan, Wanted::Frames)? {
+        Place::Dataset(dataset) => Ok(Frames::all(of_dataset(dataset)?)),
+        Place::Files(path) => {
+            let (kind, files) = listing::images(&path)?;
+            Ok(Frames::all(of_files(kind, files)?))
         }
-        return Ok(angles);
     }
-    listed(Path::new(text))
-}
-
-/// One angle a line, in radians.
-pub fn listed(path: &Path) -> Result<Vec<f64>> {
-    let text = std::fs::read_to_string(path).with_context(|| {
-        format!("reading {} (two numbers are expected, as in 0..180, or a text file)", path.display())
-    })?;
-    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
-    let angles = lines.map(|(k, line)| {
-        let angle = line.trim().parse::<f64>().ok().filter(|angle| angle.is_finite());
-        let angle = angle.with_context(|| format!("{}, line {}: one angle is expected", path.display(), k + 1))?;
-        Ok(angle.to_radians())
-    });
-    angles.collect()
 }

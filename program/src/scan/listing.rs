@@ -1,5 +1,6 @@
 //! Files by their names: patterns, and numbers in names in their order.
 
+use super::elsewhere;
 use crate::frames::Kind;
 use anyhow::{Context, Result, bail, ensure};
 use std::cmp::Ordering;
@@ -141,7 +142,7 @@ fn others(files: &[PathBuf]) -> String {
     match files.iter().find(ends) {
         Some(file) if name(file).ends_with(".gz") => format!("; gunzip {} and the others", file.display()),
         Some(file) if files.len() > 1 => format!("; {} is a file that may be named itself", file.display()),
-        _ => String::new(),
+        _ => files.iter().find_map(|file| elsewhere::told(file)).map_or_else(String::new, |told| format!("; {told}")),
     }
 }
 

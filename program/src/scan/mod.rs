@@ -1,24 +1,33 @@
 //! What a scan file holds: frames, angles, flats and darks, and what is known of the instrument.
 
+mod angles;
 mod chosen;
 mod data_exchange;
+mod elsewhere;
 mod esrf;
 mod input;
+mod keyed;
 mod kind;
+mod layout;
 mod listing;
+mod numbers;
 mod nxtomo;
 mod pixel;
+mod place;
 pub mod pyhst;
 mod stack;
+mod terms;
+mod tree;
 mod units;
 
 pub use input::{Input, Nan};
 pub use pixel::Pixel;
 
-use input::listed;
+use angles::listed;
 use kind::Kind;
+use numbers::numbers;
 
-use crate::frames::{Converted, Frames, Room, complete, hold};
+use crate::frames::{Converted, Frames, Room, hold};
 use crate::team::Team;
 use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::{File, Group};
@@ -58,8 +67,8 @@ impl Scan {
     /// Reads all but the frames.
     pub fn open(path: &Path, input: &Input) -> Result<Self> {
         let of = || path.display().to_string();
-        let in_hdf5 = !stack::is(path) && !pyhst::is(path);
-        ensure!(in_hdf5 || input.entry.is_none(), "--entry names an NXtomo entry, and {} is no HDF5 file", of());
+        elsewhere::check(path)?;
+        input.fits(path)?;
         let mut scan = if stack::is(path) {
             stack::read(path, input)?
         } else if pyhst::is(path) {
@@ -67,7 +76,7 @@ impl Scan {
         } else {
             in_file(path, input)?
         };
-        input.apply(&mut scan)?;
+        input.apply(&mut scan, path)?;
         chosen::choose(&mut scan, input.views.as_deref(), input.skip.as_deref()).with_context(of)?;
         scan.flats.retain(|flats| !flats.frames.which.is_empty());
         scan.darks.take_if(|darks| darks.which.is_empty());
@@ -143,13 +152,23 @@ impl Scan {
     }
 }
 
+/// Whether a scan is in an HDF5 file.
+fn is_hdf5(path: &Path) -> bool {
+    !stack::is(path) && !pyhst::is(path)
+}
+
 /// Of an HDF5 file.
 fn in_file(path: &Path, input: &Input) -> Result<Scan> {
     let file = File::open(path).with_context(|| format!("opening {}", path.display()))?;
-    let read = || match nxtomo::entry(&file, input.entry.as_deref())? {
-        Some(entry) => nxtomo::read(&entry, input),
-        None if file.link_exists("exchange") => data_exchange::read(&file, input),
-        None => bail!("no NXtomo entry (a group with image_key) and no group exchange (Data Exchange)"),
+    let read = || {
+        if input.data.is_some() || input.keys.is_some() {
+            return layout::read(&file, path, input);
+        }
+        match nxtomo::entry(&file, input.entry.as_deref())? {
+            Some(entry) => nxtomo::read(&entry, input),
+            None if file.link_exists("exchange/data") => data_exchange::read(&file, input),
+            None => layout::read(&file, path, input),
+        }
     };
     read().with_context(|| path.display().to_string())
 }
@@ -159,31 +178,16 @@ fn half_turn(views: usize) -> Vec<f64> {
     (0..views).map(|k| k as f64 * PI / views as f64).collect()
 }
 
-/// Numbers of a list, at most: one a frame.
-const MOST: usize = 1 << 26;
-
-/// A list of numbers, or nothing where there is no such dataset.
-fn numbers(group: &Group, name: &str) -> Result<Option<Vec<f64>>> {
-    if !group.link_exists(name) {
-        return Ok(None);
-    }
-    let read = || -> Result<_> {
-        let dataset = group.dataset(name)?;
-        complete(&dataset)?;
-        let count = dataset.get_shape()?.into_iter().try_fold(1usize, |n, side| n.checked_mul(side));
-        ensure!(count.is_some_and(|count| count <= MOST), "it has more than {MOST} values");
-        ensure!(dataset.dtype()?.conv_to::<f64>().is_some(), "its values are no numbers");
-        Ok(dataset.read_raw::<f64>()?)
-    };
-    read().map(Some).with_context(|| format!("reading {}/{name}", group.name()))
-}
-
 /// The side of a pixel, of a dataset that should be a number.
 fn length(group: &Group, name: &str, else_in: &str) -> Pixel {
     match numbers(group, name) {
         Ok(None) => Pixel::Untold,
         Ok(Some(lengths)) if lengths.is_empty() => Pixel::Unread(format!("{}/{name} is empty", group.name())),
-        Ok(Some(lengths)) => units::pixel(lengths[0], units::units(group, name).as_deref(), else_in),
+        Ok(Some(lengths)) => units::pixel(
+            lengths[0],
+            group.dataset(name).ok().and_then(|dataset| numbers::units(&dataset)).as_deref(),
+            else_in,
+        ),
         Err(_) => {
             let told = units::text(group, name).map_or_else(|| "no number".into(), |text| format!("\"{text}\""));
             Pixel::Unread(format!("{}/{name} is {told}, where the side of a pixel belongs", group.name()))

@@ -1,9 +1,11 @@
 //! NXtomo: an entry with `instrument/detector/data`, `image_key` and `sample/rotation_angle`.
 
-use super::units::{in_radians, text, units};
-use super::{Flats, Input, Scan, length, numbers};
-use crate::frames::{Frames, of_dataset};
-use anyhow::{Context, Result, bail};
+use super::angles::Angles;
+use super::keyed::{self, Parts};
+use super::units::text;
+use super::{Input, Scan, length, numbers};
+use crate::frames::of_dataset;
+use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::{File, Group};
 
 /// Whether a group says that it is one, or looks like one.
@@ -54,14 +56,15 @@ pub fn entry(file: &File, named: Option<&str>) -> Result<Option<Group>> {
     Ok(entries.into_iter().next().map(|(_, group)| group))
 }
 
-/// Of so many frames, in radians.
-fn angles(entry: &Group, frames: usize) -> Result<Vec<f64>> {
+/// Of so many frames.
+fn angles(entry: &Group, frames: usize) -> Result<Angles> {
     let sample = entry.group("sample").context("there is no sample")?;
-    let angles = numbers(&sample, "rotation_angle")?.context("there is no sample/rotation_angle")?;
-    if angles.len() != frames {
-        bail!("rotation_angle has {} values for {frames} frames", angles.len());
+    ensure!(sample.link_exists("rotation_angle"), "there is no sample/rotation_angle: --angles tells others");
+    let angles = Angles::of_dataset(&sample.dataset("rotation_angle").context("reading sample/rotation_angle")?)?;
+    if angles.values.len() != frames {
+        bail!("rotation_angle has {} values for {frames} frames", angles.values.len());
     }
-    in_radians(angles, units(&sample, "rotation_angle").as_deref())
+    Ok(angles)
 }
 
 pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
@@ -71,23 +74,13 @@ pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
     let source = input.projections(source);
     let keys = numbers(&detector, "image_key")?.unwrap_or_default();
     let frames = source.shape()[0];
-    if keys.len() != frames {
-        bail!("image_key has {} values for {frames} frames", keys.len());
-    }
+    let Parts { views, flats, darks } = keyed::parts(&source, &keys, "image_key")?;
     // Others that are given go before them, whatever they are.
-    let angles = if input.angles.is_some() { vec![0.0; frames] } else { angles(entry, frames)? };
-    let of = |wanted: f64| (0..frames).filter(|&k| keys[k] == wanted).collect::<Vec<_>>();
-    let (views, darks) = (of(0.0), of(2.0));
-    let part = |which: Vec<usize>| Frames { source: source.clone(), which };
-    // Flats that follow each other are a group.
-    let flats = of(1.0);
-    let flats = flats
-        .chunk_by(|a, b| !views.iter().any(|v| (a..b).contains(&v)))
-        .map(|which| Flats { frames: part(which.to_vec()), position: views.partition_point(|&v| v < which[0]) });
-    let flats = flats.collect();
+    let angles = match input.angles {
+        Some(_) => vec![0.0; views.which.len()],
+        None => angles(entry, frames)?.of(&views.which).radians(input.angle_unit)?,
+    };
     let pixel = length(&detector, "x_pixel_size", "m");
-    let angles = views.iter().map(|&v| angles[v]).collect();
-    let darks = (!darks.is_empty()).then(|| part(darks));
     let mut notes = Vec::new();
     if let Some([place, ..]) = numbers(&detector, "x_rotation_axis_pixel_position")?.as_deref() {
         notes.push(format!(
@@ -95,5 +88,5 @@ pub fn read(entry: &Group, input: &Input) -> Result<Scan> {
         ));
     }
     let title = text(entry, "title");
-    Ok(Scan { format: "NXtomo", title, views: part(views), angles, flats, darks, pixel, kind: None, notes })
+    Ok(Scan { format: "NXtomo", title, views, angles, flats, darks, pixel, kind: None, notes })
 }

@@ -8,7 +8,7 @@ use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
 
 /// Words in names of flats and of darks; ob, ff, open, di and dc are those of neutron imaging.
-const FLATS: [&str; 14] = [
+pub const FLATS: [&str; 14] = [
     "flat",
     "flats",
     "flatfield",
@@ -24,10 +24,10 @@ const FLATS: [&str; 14] = [
     "ob",
     "bright",
 ];
-const DARKS: [&str; 8] = ["dark", "darks", "darkfield", "darkfields", "df", "darkcurrent", "di", "dc"];
+pub const DARKS: [&str; 8] = ["dark", "darks", "darkfield", "darkfields", "df", "darkcurrent", "di", "dc"];
 /// And of those that were taken before and after the projections.
-const BEFORE: [&str; 4] = ["before", "pre", "first", "start"];
-const AFTER: [&str; 4] = ["after", "post", "last", "end"];
+pub const BEFORE: [&str; 4] = ["before", "pre", "first", "start"];
+pub const AFTER: [&str; 4] = ["after", "post", "last", "end"];
 
 /// Whether a path is that of a stack.
 pub fn is(path: &Path) -> bool {

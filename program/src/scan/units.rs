@@ -1,51 +1,52 @@
 //! Texts of HDF5 files, and what names of units mean.
 
 use super::pixel::Pixel;
-use anyhow::{Result, bail};
 use hdf5_metno::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenUnicode};
-use hdf5_metno::{Container, Group};
+use hdf5_metno::{Container, Group, H5Type};
 
 /// Bytes of a text of fixed length that are looked at; a longer one is cut.
 const LONGEST: usize = 1024;
 
-/// The first text of a dataset or an attribute, whatever its shape, its length and its letters are; nothing where there is no text.
-fn first(of: &Container) -> Option<String> {
+/// Texts of an array, at most.
+const TEXTS: usize = 64;
+
+/// The only text of a dataset or an attribute, whatever its shape, its length and its letters are; nothing where there is no text.
+pub fn first(of: &Container) -> Option<String> {
     // Others have no text, or none that is the only one.
-    if of.size() != 1 {
-        return None;
+    (of.size() == 1).then(|| texts(of).into_iter().next())?
+}
+
+/// The texts of a dataset or an attribute; none where it has none, or very many.
+pub fn texts(of: &Container) -> Vec<String> {
+    if of.size() > TEXTS {
+        return Vec::new();
     }
-    let bytes = match of.dtype().ok()?.to_descriptor().ok()? {
-        TypeDescriptor::VarLenUnicode => of.read_raw::<VarLenUnicode>().ok()?.first()?.as_bytes().to_vec(),
-        TypeDescriptor::VarLenAscii => of.read_raw::<VarLenAscii>().ok()?.first()?.as_bytes().to_vec(),
-        TypeDescriptor::FixedUnicode(_) => of.read_raw::<FixedUnicode<LONGEST>>().ok()?.first()?.as_bytes().to_vec(),
-        TypeDescriptor::FixedAscii(_) => of.read_raw::<FixedAscii<LONGEST>>().ok()?.first()?.as_bytes().to_vec(),
-        _ => return None,
-    };
-    // What is no UTF-8 is Latin-1, whose bytes are the first of Unicode's characters.
+    raw(of).unwrap_or_default().into_iter().map(of_bytes).collect()
+}
+
+/// The bytes of texts.
+fn raw(of: &Container) -> Option<Vec<Vec<u8>>> {
+    fn each<T: H5Type>(of: &Container, bytes: impl Fn(&T) -> &[u8]) -> Option<Vec<Vec<u8>>> {
+        Some(of.read_raw::<T>().ok()?.iter().map(|text| bytes(text).to_vec()).collect())
+    }
+    match of.dtype().ok()?.to_descriptor().ok()? {
+        TypeDescriptor::VarLenUnicode => each::<VarLenUnicode>(of, |text| text.as_bytes()),
+        TypeDescriptor::VarLenAscii => each::<VarLenAscii>(of, |text| text.as_bytes()),
+        TypeDescriptor::FixedUnicode(_) => each::<FixedUnicode<LONGEST>>(of, |text| text.as_bytes()),
+        TypeDescriptor::FixedAscii(_) => each::<FixedAscii<LONGEST>>(of, |text| text.as_bytes()),
+        _ => None,
+    }
+}
+
+/// What is no UTF-8 is Latin-1, whose bytes are the first of Unicode's characters.
+fn of_bytes(bytes: Vec<u8>) -> String {
     let text = String::from_utf8(bytes).unwrap_or_else(|e| e.as_bytes().iter().map(|&b| char::from(b)).collect());
-    Some(text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string())
+    text.trim_matches(|c: char| c.is_whitespace() || c == '\0').to_string()
 }
 
 /// A line of text.
 pub fn text(group: &Group, name: &str) -> Option<String> {
     first(&*group.dataset(name).ok()?)
-}
-
-/// The attribute `units` of a dataset; nothing where it is empty.
-pub fn units(group: &Group, name: &str) -> Option<String> {
-    let units = first(&*group.dataset(name).ok()?.attr("units").ok()?)?;
-    (!units.is_empty()).then_some(units)
-}
-
-/// Angles in radians of what has these units; degrees where there are none.
-pub fn in_radians(angles: Vec<f64>, units: Option<&str>) -> Result<Vec<f64>> {
-    match units.map(str::to_lowercase).as_deref() {
-        None | Some("deg" | "degs" | "degree" | "degrees" | "\u{b0}") => {
-            Ok(angles.into_iter().map(f64::to_radians).collect())
-        }
-        Some("rad" | "rads" | "radian" | "radians") => Ok(angles),
-        Some(other) => bail!("angles are in \"{other}\"; degrees and radians are known: --angles tells them"),
-    }
 }
 
 /// Millimetres of a unit of length.
@@ -134,12 +135,5 @@ mod tests {
         for name in ["pixel", "", "mrad", "kilometer", "inch"] {
             assert_eq!(millimetres(name), None, "{name}");
         }
-        for name in ["rad", "Radian", "radians"] {
-            assert_eq!(in_radians(vec![1.5], Some(name)).expect("angles"), [1.5], "{name}");
-        }
-        for name in [None, Some("deg"), Some("degree"), Some("Degrees"), Some("\u{b0}")] {
-            assert_eq!(in_radians(vec![1.5], name).expect("angles"), [1.5f64.to_radians()], "{name:?}");
-        }
-        assert!(in_radians(vec![], Some("mm")).is_err_and(|e| e.to_string().contains("--angles")));
     }
 }
