@@ -11,7 +11,7 @@ use std::path::PathBuf;
 
 /// From a scan to a volume file: parallel-beam CT
 ///
-/// A scan is an NXtomo or a Data Exchange file; a folder, a pattern or a file of TIFF or EDF images; or PyHST's parameter file. With no option `recon` searches the rotation axis, removes stripes that stand out from
+/// A scan is an NXtomo, a Data Exchange or another HDF5 file; a folder, a pattern or a file of TIFF or EDF images; or PyHST's parameter file. With no option `recon` searches the rotation axis, removes stripes that stand out from
 /// noise, and writes attenuation in 32-bit floating point.
 #[derive(Debug, Parser)]
 #[command(name = "isocenter", version, arg_required_else_help = true)]
@@ -43,14 +43,17 @@ const EXAMPLES: &str = "examples:
   isocenter recon transmissions.h5 --input transmission --full-beam 65535
   isocenter recon sinogram.tif --sinograms
   isocenter recon scan.par --axis 1023.4
+  isocenter recon scan.nxs --data /entry/imaging/data --keys /entry/instrument/imaging/image_key --angles /entry/imaging/theta
+  isocenter recon folder --flats calibration.h5:/entry/flats --angles log.txt
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
 
 /// What a scan may be.
 const SCAN: &str = "The scan:
-  an HDF5 file     NXtomo or Data Exchange
+  an HDF5 file     NXtomo, Data Exchange, a file of BLISS's or of ALS 8.3.2's; others are read by what they hold if that is certain: frames of
+                   three dimensions, and keys, flats, darks and angles beside; --data, --keys, --flats, --darks and --angles name datasets
   a folder         TIFF images, of which names with a word such as flat, ref or white are flats, with dark darks, all others one series of
-                   projections; or an ESRF folder of EDF images with refHST, dark.edf and .info
+                   projections, or with TOMCAT's .log of the Swiss Light Source; or an ESRF folder of EDF images with refHST, dark.edf and .info
   a pattern        in quotes, as in \"proj_*.tif\": projections alone, beside --flats and --darks
   an image file    TIFF or EDF, with all projections
   sinograms        of any of these, with --sinograms: images are (views, bins), one a detector row

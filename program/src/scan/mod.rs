@@ -17,6 +17,7 @@ mod place;
 pub mod pyhst;
 mod stack;
 mod terms;
+mod tomcat;
 mod tree;
 mod units;
 
@@ -165,7 +166,9 @@ fn in_file(path: &Path, input: &Input) -> Result<Scan> {
             return layout::read(&file, path, input);
         }
         match nxtomo::entry(&file, input.entry.as_deref())? {
-            Some(entry) => nxtomo::read(&entry, input),
+            Some(entry) if entry.link_exists("instrument/detector/image_key") => nxtomo::read(&entry, input),
+            // As Savu reads them too, with flats and darks beside.
+            Some(_) => layout::read(&file, path, input),
             None if file.link_exists("exchange/data") => data_exchange::read(&file, input),
             None => layout::read(&file, path, input),
         }

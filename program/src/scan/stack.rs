@@ -1,7 +1,7 @@
 //! Stacks of images: a folder, a pattern, or a file.
 
 use super::pixel::Pixel;
-use super::{Flats, Scan, esrf, half_turn, listing};
+use super::{Flats, Scan, esrf, half_turn, listing, tomcat};
 use crate::frames::{Frames, Kind, of_files};
 use crate::scan::input::Input;
 use anyhow::{Result, bail};
@@ -46,6 +46,12 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
     if path.is_dir() && kind == Kind::Edf {
         return esrf::read(path, files, input);
     }
+    if path.is_dir()
+        && !input.sinograms
+        && let Some(log) = tomcat::Log::of(path)?
+    {
+        return log.scan(path, files, input);
+    }
     let (mut views, mut flats, mut darks) = (files, Vec::new(), Vec::new());
     if path.is_dir() {
         // A flat of the darks, and a dark of the flats, is none of either.
@@ -82,7 +88,7 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
 }
 
 /// An error unless files are one series.
-fn one_series(path: &Path, files: &[PathBuf]) -> Result<()> {
+pub fn one_series(path: &Path, files: &[PathBuf]) -> Result<()> {
     let Some(first) = files.first() else {
         bail!(
             "{} has no projections: all of its images have names of flats or darks; a pattern may name them all the same",

@@ -2,7 +2,8 @@
 
 use crate::files::{Layout, bytes, edf, tiff};
 use crate::folder::Folder;
-use hdf5_metno::{File, Group};
+use hdf5_metno::types::VarLenUnicode;
+use hdf5_metno::{File, Group, H5Type, Location};
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
@@ -41,6 +42,12 @@ pub fn nxtomo(path: PathBuf, angles: &[f64], flats: &[usize]) {
 pub fn nxtomo_entry(file: &File, name: &str, angles: &[f64], flats: &[usize]) {
     let entry = file.create_group(name).expect("a group");
     entry.create_group("instrument/detector").expect("a group");
+    let (frames, keys, degrees) = taken(angles, flats);
+    write_frames(&entry, &frames, &keys, &degrees);
+}
+
+/// All frames of the scan in their order, with their keys and angles.
+pub fn taken(angles: &[f64], flats: &[usize]) -> (Vec<u16>, Vec<i32>, Vec<f64>) {
     let (mut frames, mut keys, mut degrees) = (DARK.to_vec(), vec![2], vec![0.0]);
     for k in 0..=angles.len() {
         if flats.contains(&k) {
@@ -54,7 +61,58 @@ pub fn nxtomo_entry(file: &File, name: &str, angles: &[f64], flats: &[usize]) {
             degrees.push(*angle);
         }
     }
-    write_frames(&entry, &frames, &keys, &degrees);
+    (frames, keys, degrees)
+}
+
+/// Projections alone.
+pub fn projections(angles: &[f64]) -> Vec<u16> {
+    angles.iter().enumerate().flat_map(|(k, angle)| projection(k, angle.to_radians())).collect()
+}
+
+/// Writes frames into a dataset of this path, of as many as there are.
+pub fn write_stack(file: &Group, path: &str, frames: &[u16]) {
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    if !parent.is_empty() && !file.link_exists(parent) {
+        file.create_group(parent).expect("a group");
+    }
+    let data = file.new_dataset::<u16>().shape([frames.len() / PLANE, ROWS, BINS]).create(path).expect("a dataset");
+    data.write_raw(frames).expect("frames");
+}
+
+/// Writes a list of numbers, with a unit, if they have one.
+pub fn write_list<T: H5Type>(file: &Group, path: &str, values: &[T], unit: Option<&str>) {
+    let parent = path.rsplit_once('/').map_or("", |(parent, _)| parent);
+    if !parent.is_empty() && !file.link_exists(parent) {
+        file.create_group(parent).expect("a group");
+    }
+    let list = file.new_dataset::<T>().shape(values.len()).create(path).expect("a dataset");
+    list.write_raw(values).expect("numbers");
+    if let Some(unit) = unit {
+        attribute(&list, "units", &[unit]);
+    }
+}
+
+/// Writes texts as an attribute.
+pub fn attribute(of: &Location, name: &str, texts: &[&str]) {
+    let texts: Vec<VarLenUnicode> = texts.iter().map(|text| text.parse().expect("text")).collect();
+    let made = match texts.as_slice() {
+        [text] => of.new_attr::<VarLenUnicode>().create(name).and_then(|made| made.write_scalar(text)),
+        _ => of.new_attr::<VarLenUnicode>().shape(texts.len()).create(name).and_then(|made| made.write_raw(&texts)),
+    };
+    made.expect("an attribute");
+}
+
+/// Writes a line of text.
+pub fn write_text(file: &Group, path: &str, text: &str) {
+    let text: VarLenUnicode = text.parse().expect("text");
+    file.new_dataset::<VarLenUnicode>().create(path).and_then(|made| made.write_scalar(&text)).expect("a text");
+}
+
+/// What the command says where it fails.
+pub fn fails(folder: &Folder, arguments: &[&str]) -> String {
+    let output = isocenter(folder, arguments);
+    assert!(!output.status.success(), "{arguments:?}: {}", String::from_utf8_lossy(&output.stdout));
+    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 /// Frames with their keys and angles, in an NXtomo file.
