@@ -20,8 +20,8 @@ const ANGLES: [&str; 15] = [
     "hrrz",
     "somega",
 ];
-/// Of numbers that belong to a rotation and are none of its places.
-const NO_PLACES: [&str; 32] = [
+/// Of numbers that belong to a rotation and are none of its places, nor of the detector's (two theta).
+const NO_PLACES: [&str; 33] = [
     "velocity",
     "speed",
     "acceleration",
@@ -54,6 +54,7 @@ const NO_PLACES: [&str; 32] = [
     "temperature",
     "exposure",
     "energy",
+    "two",
 ];
 /// Of places to which a motor was sent.
 const DEMANDS: [&str; 5] = ["set", "setpoint", "demand", "target", "requested"];
@@ -149,9 +150,15 @@ mod tests {
         ] {
             assert!(holds_angles(path), "{path}");
         }
-        for path in
-            ["/entry/rotation/time", "/rot_axis", "/entry/theta/velocity", "/protein", "/entry/data", "/a/rot_start"]
-        {
+        for path in [
+            "/entry/rotation/time",
+            "/rot_axis",
+            "/two_theta",
+            "/entry/theta/velocity",
+            "/protein",
+            "/entry/data",
+            "/a/rot_start",
+        ] {
             assert!(!holds_angles(path), "{path}");
         }
         assert!(is_demand("/entry/imaging/gts_theta_value_set") && !is_demand("/entry/offset/theta"));

@@ -19,6 +19,7 @@ fn diamond(folder: &Folder, name: &str) {
     write_stack(&File::create(folder.path("k11/imaging.h5")).expect("a file"), "data", &frames);
     let file = File::create(folder.path(name)).expect("a file");
     for detector in ["imaging", "imaging_sum"] {
+        let keys: Vec<_> = keys.iter().map(|&key| f64::from(key)).collect();
         write_list(&file, &format!("entry/instrument/{detector}/image_key"), &keys, None);
         write_list(&file, &format!("entry/instrument/{detector}/count_time"), &vec![0.1; keys.len()], Some("s"));
         file.create_group(&format!("entry/{detector}")).expect("a group");
@@ -65,7 +66,7 @@ fn detectors_with_keys_and_no_definition() {
     // Keys of the other detector that differ are not those of the frames; keys elsewhere that differ are in doubt.
     let file = File::append(folder.path("k11.nxs")).expect("a file");
     let keys = file.dataset("entry/instrument/imaging_sum/image_key").expect("keys");
-    keys.write_raw(&vec![0; VIEWS + 3]).expect("keys");
+    keys.write_raw(&vec![0.0; VIEWS + 3]).expect("keys");
     drop((keys, file));
     same(&volume(&folder, "k11.nxs", &[]), &expected, "keys of two detectors");
     let file = File::append(folder.path("k11.nxs")).expect("a file");
@@ -127,6 +128,7 @@ fn stacks_with_flats_beside() {
             write_stack(file, "scan/darks/data", &DARK);
             write_list(file, &format!("scan/{name}"), &angles, unit);
             write_list(file, "scan/time", &angles, None);
+            write_list(file, "scan/chamber", &angles.iter().map(|angle| 100.0 * angle.sin()).collect::<Vec<_>>(), None);
             write_list(file, "scan/number", &(0..VIEWS as i32).collect::<Vec<_>>(), None);
         });
         same(&volume(&folder, "groups.h5", &[]), &two, name);

@@ -1,5 +1,7 @@
 //! Angles of projections: in files of text, in datasets, or of the first and the last; and the unit that they are in.
 
+mod log;
+mod table;
 mod text;
 
 use super::numbers::{self, units};

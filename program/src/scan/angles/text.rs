@@ -1,8 +1,8 @@
 //! Angles in files of text: one a line, a column of a table, or in the lines of a log.
 
 use super::Angles;
-use crate::scan::terms::{self, is_angle};
-use anyhow::{Context, Result, bail, ensure};
+use super::{log, table};
+use anyhow::{Context, Result, ensure};
 
 /// A text of these bytes: UTF-8, or UTF-16 where a mark of the order of bytes says so.
 pub fn decode(bytes: &[u8]) -> Result<String> {
@@ -18,157 +18,25 @@ pub fn decode(bytes: &[u8]) -> Result<String> {
 }
 
 /// A number that can be an angle.
-fn number(text: &str) -> Option<f64> {
+pub fn number(text: &str) -> Option<f64> {
     text.trim().trim_matches('"').parse::<f64>().ok().filter(|number| number.is_finite())
 }
 
 /// A line that has something to say, with its number.
-type Line<'a> = (usize, &'a str);
+pub type Line<'a> = (usize, &'a str);
 
 pub fn parse(text: &str) -> Result<Angles> {
     // What comes before, in SRS files of Diamond's, is no table.
     let lines: Vec<Line> = text.lines().enumerate().map(|(k, line)| (k + 1, line.trim())).collect();
     let behind = lines.iter().position(|(_, line)| *line == "&END").map_or(0, |at| at + 1);
     let lines: Vec<Line> = lines[behind..].iter().copied().filter(|(_, line)| !line.is_empty()).collect();
-    let angles = if lines.iter().any(|(_, line)| logged(line).is_some()) { log(&lines)? } else { table(&lines)? };
+    let angles = if lines.iter().any(|(_, line)| log::angle(line).is_some()) {
+        log::read(&lines)?
+    } else {
+        table::read(&lines)?
+    };
     ensure!(!angles.values.is_empty(), "there are no angles");
     Ok(angles)
-}
-
-/// What follows a word in a line, whatever its letters are.
-fn behind<'a>(line: &'a str, word: &str) -> Option<&'a str> {
-    let at = line.to_ascii_lowercase().find(word)?;
-    Some(line[at + word.len()..].trim_start_matches([' ', ':', ',', '\t']))
-}
-
-/// The first number of a text.
-fn first(text: &str) -> Option<&str> {
-    text.split([' ', ',', ';', '\t']).next()
-}
-
-/// The angle in a line such as "Sun Feb 10 00:22:37 2019   Projection:  1  angle: 0.3152   Monitor 3 before:  4729337".
-fn logged(line: &str) -> Option<f64> {
-    number(first(behind(line, "angle:")?)?)
-}
-
-/// Lines of a log of IMAT's (ISIS), of text or with commas, an image each. Its angles are in degrees.
-fn log(lines: &[Line]) -> Result<Angles> {
-    let counted = lines.iter().any(|(_, line)| behind(line, "projection").is_some() && logged(line).is_some());
-    let mut values = Vec::new();
-    let (mut last, mut others) = (None, 0);
-    for (k, line) in lines {
-        let Some(angle) = logged(line) else {
-            others += usize::from(behind(line, "monitor").is_some());
-            continue;
-        };
-        if counted {
-            let Some(rest) = behind(line, "projection") else {
-                others += 1;
-                continue;
-            };
-            let count = first(rest).and_then(|count| count.parse::<u64>().ok());
-            let count = count.with_context(|| format!("line {k}: a number behind \"Projection\" is expected"))?;
-            ensure!(
-                last.is_none_or(|last| last < count),
-                "line {k}: projection {count} comes after {}",
-                last.unwrap_or(0)
-            );
-            last = Some(count);
-        }
-        values.push(angle);
-    }
-    let note = (others > 0).then(|| format!("{others} lines of its log are of no projection, and left out"));
-    Ok(Angles { values, unit: Some("degrees".into()), note })
-}
-
-/// Fields of a line, by the sign that divides it.
-fn fields(line: &str) -> Vec<&str> {
-    let sign = ['\t', ';', ','].into_iter().find(|sign| line.contains(*sign));
-    let mut fields: Vec<_> = match sign {
-        Some(sign) => line.split(sign).map(str::trim).collect(),
-        None => line.split_whitespace().collect(),
-    };
-    fields.pop_if(|last| last.is_empty());
-    fields
-}
-
-/// Names of columns, of which those of SPEC (#L) may have a space inside.
-fn names(line: &str, columns: usize) -> Option<Vec<String>> {
-    let owned = |names: Vec<&str>| names.into_iter().map(|name| name.trim_matches('"').to_string()).collect();
-    let spaced: Vec<_> = line.split("  ").map(str::trim).filter(|name| !name.is_empty()).collect();
-    [fields(line), spaced].into_iter().find(|names| names.len() == columns).map(owned)
-}
-
-/// A comment's text; nothing where a line is none.
-fn comment(line: &str) -> Option<&str> {
-    let rest = line.strip_prefix(['#', '%', '!'])?;
-    Some(rest.strip_prefix("L ").unwrap_or(rest).trim())
-}
-
-/// Columns of numbers, with their names before them, or without.
-fn table(lines: &[Line]) -> Result<Angles> {
-    let scans = lines.iter().filter(|(_, line)| line.starts_with("#S ")).count();
-    ensure!(scans < 2, "it has {scans} scans of SPEC: a file with the wanted one alone is needed");
-    let uncommented = |line: &str| line.split(['#', '%']).next().unwrap_or_default().trim().to_string();
-    let rows: Vec<(usize, String)> =
-        lines.iter().filter(|(_, line)| comment(line).is_none()).map(|(k, line)| (*k, uncommented(line))).collect();
-    // The first line with numbers, in which names of columns have none alone.
-    let is_row = |line: &str| fields(line).into_iter().any(|field| number(field).is_some());
-    let begin = rows.iter().position(|(_, line)| is_row(line)).context("there are no angles")?;
-    let columns = fields(&rows[begin].1).len();
-    let named = |(_, line): &(usize, String)| names(line, columns);
-    let before = lines.iter().filter(|(k, _)| *k < rows[begin].0).filter_map(|(_, line)| comment(line));
-    let header =
-        rows[..begin].last().and_then(named).or_else(|| before.clone().filter_map(|c| names(c, columns)).last());
-    let rows = &rows[begin..];
-    if columns == 1 {
-        let said = rows_before(lines, rows[0].0);
-        let unit = said.iter().rev().find_map(|line| terms::radians(line));
-        return Ok(Angles { values: column(rows, 0, 1)?, unit: unit.map(unit_name), note: None });
-    }
-    let Some(header) = header else {
-        // All in a line.
-        if let [(_, line)] = rows {
-            let values: Option<Vec<_>> = fields(line).into_iter().map(number).collect();
-            return Ok(Angles::new(values.context("numbers are expected, and there are others between")?));
-        }
-        bail!(
-            "line {} has {columns} numbers, and no line before it says which is the angle: one a line is expected, or names of columns",
-            rows[0].0
-        );
-    };
-    let fits: Vec<_> = (0..columns).filter(|&k| is_angle(&header[k])).collect();
-    let &[at] = fits.as_slice() else {
-        let how = if fits.is_empty() { "none" } else { "more than one" };
-        bail!("of its columns {} {how} has a name with a word such as angle, theta or rot", header.join(", "));
-    };
-    // A log names what each of its images is.
-    let kind = header.iter().position(|name| name.eq_ignore_ascii_case("image type"));
-    let is_projection = |line: &str| {
-        kind.is_none_or(|kind| fields(line).get(kind).is_some_and(|kind| kind.eq_ignore_ascii_case("projection")))
-    };
-    let (views, others): (Vec<_>, Vec<_>) = rows.iter().cloned().partition(|(_, line)| is_projection(line));
-    let note = (!others.is_empty()).then(|| format!("{} lines are of no projection, and left out", others.len()));
-    Ok(Angles { values: column(&views, at, columns)?, unit: terms::radians(&header[at]).map(unit_name), note })
-}
-
-fn unit_name(radians: bool) -> String {
-    if radians { "radians" } else { "degrees" }.into()
-}
-
-/// Lines before that of a number.
-fn rows_before<'a>(lines: &[Line<'a>], k: usize) -> Vec<&'a str> {
-    lines.iter().filter(|(line, _)| *line < k).map(|(_, line)| *line).collect()
-}
-
-/// The numbers of a column of so many.
-fn column(rows: &[(usize, String)], at: usize, columns: usize) -> Result<Vec<f64>> {
-    let value = |(k, line): &(usize, String)| {
-        let fields = fields(line);
-        ensure!(fields.len() == columns, "line {k}: {} values where others have {columns}", fields.len());
-        number(fields[at]).with_context(|| format!("line {k}: one angle is expected, and it is \"{}\"", fields[at]))
-    };
-    rows.iter().filter(|(_, line)| !line.is_empty()).map(value).collect()
 }
 
 #[cfg(test)]

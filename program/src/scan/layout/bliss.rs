@@ -1,10 +1,10 @@
 //! Files that BLISS writes at the ESRF: an entry for each step of a scan, `1.1`, `2.1` and on, whose titles tell what was taken.
 
-use super::only;
-use super::{Angles, Found, List};
+use super::list::{List, only};
 use crate::frames::{Frames, joined, of_dataset};
+use crate::scan::angles::Angles;
 use crate::scan::terms::{self, is_angle};
-use crate::scan::tree::{Tree, told};
+use crate::scan::tree::{Found, Tree, told};
 use crate::scan::units::text;
 use crate::scan::{Flats, Input, Pixel, Scan, length, numbers};
 use anyhow::{Context, Result, bail, ensure};
@@ -74,7 +74,7 @@ impl Entry {
     }
 
     /// Angles of its frames: of the motor among those in `measurement` that turns, or in `instrument`.
-    fn angles(&self, tree: &Tree, stack: &Found) -> Result<(Angles, String)> {
+    fn angles<'a>(&self, tree: &'a Tree, stack: &Found) -> Result<(Angles, String)> {
         let lists = tree.lists(stack.shape[0]).filter(|found| self.holds(found));
         let name = |found: &Found| {
             let names = found.paths.iter().filter_map(|path| {
@@ -89,13 +89,11 @@ impl Entry {
         let motors: Vec<_> = lists.iter().map(|(name, _)| name.clone()).collect();
         let of_other = |name: &str| motors.iter().any(|other| name != other && name.starts_with(&format!("{other}_")));
         lists.retain(|(name, _)| !of_other(name));
-        let read = |(_, found): (String, &'_ Found)| -> Result<Vec<f64>> {
-            numbers::all(&found.dataset).with_context(|| format!("reading {}", found.path()))
+        let read = |(_, found): (String, &'a Found)| -> Result<List> {
+            let values = numbers::all(&found.dataset).with_context(|| format!("reading {}", found.path()))?;
+            Ok(List { found, values })
         };
-        let mut all = Vec::new();
-        for (name, found) in lists {
-            all.push(List { found, values: read((name, found))?, why: "" });
-        }
+        let all = lists.into_iter().map(read).collect::<Result<_>>()?;
         let list = only(all, stack, "angles", "--angles")?;
         let list =
             list.with_context(|| format!("nothing in {} tells the angles of its frames: --angles does", self.path))?;
