@@ -146,6 +146,30 @@ fn others(files: &[PathBuf]) -> String {
     }
 }
 
+/// An error unless files are one series.
+pub fn one_series(path: &Path, files: &[PathBuf]) -> Result<()> {
+    let Some(first) = files.first() else {
+        bail!(
+            "{} has no projections: all of its images have names of flats or darks; a pattern may name them all the same",
+            path.display()
+        );
+    };
+    let of = series(first);
+    let Some(other) = files.iter().find(|file| series(file) != of) else { return Ok(()) };
+    bail!(
+        "{} has images of more than one series, {} and {}: name the projections by a pattern, as in \"{}\", and --flats and --darks",
+        path.display(),
+        name(first),
+        name(other),
+        path.with_file_name(pattern_of(first)).display()
+    )
+}
+
+/// A pattern that files of a series fit.
+fn pattern_of(path: &Path) -> String {
+    series(path).replace('#', "*")
+}
+
 /// An error where a series, in its order, leaves a number out.
 pub fn complete(files: &[PathBuf]) -> Result<()> {
     let names: Vec<_> = files.iter().map(|file| name(file)).collect();

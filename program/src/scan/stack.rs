@@ -61,7 +61,7 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
         flats = part(&mut views, &FLATS, &DARKS);
         darks = part(&mut views, &DARKS, &FLATS);
     }
-    one_series(path, &views)?;
+    listing::one_series(path, &views)?;
     if input.sinograms || !input.each_angle() {
         listing::complete(&views)?;
     }
@@ -85,30 +85,6 @@ pub fn read(path: &Path, input: &Input) -> Result<Scan> {
     };
     let darks = darks.map(Frames::all);
     Ok(Scan { format, title: None, views, angles, flats, darks, pixel: Pixel::Untold, kind: None, notes })
-}
-
-/// An error unless files are one series.
-pub fn one_series(path: &Path, files: &[PathBuf]) -> Result<()> {
-    let Some(first) = files.first() else {
-        bail!(
-            "{} has no projections: all of its images have names of flats or darks; a pattern may name them all the same",
-            path.display()
-        );
-    };
-    let of = listing::series(first);
-    let Some(other) = files.iter().find(|file| listing::series(file) != of) else { return Ok(()) };
-    bail!(
-        "{} has images of more than one series, {} and {}: name the projections by a pattern, as in \"{}\", and --flats and --darks",
-        path.display(),
-        listing::name(first),
-        listing::name(other),
-        path.with_file_name(pattern(first)).display()
-    )
-}
-
-/// A pattern that files of a series fit.
-fn pattern(path: &Path) -> String {
-    listing::series(path).replace('#', "*")
 }
 
 /// Flats of one series were taken before the projections; those of two before and after, if their names say so.

@@ -1,7 +1,7 @@
 //! Folders of TIFF images of TOMCAT's, at the Swiss Light Source: one series of darks, flats and projections, whose numbers are in a `.log`.
 
 use super::pixel::Pixel;
-use super::{Flats, Scan, half_turn, listing, stack, units};
+use super::{Flats, Scan, half_turn, listing, units};
 use crate::frames::{Frames, Kind, of_files};
 use crate::scan::Input;
 use anyhow::{Context, Result, bail, ensure};
@@ -63,7 +63,7 @@ impl Log {
     /// The scan whose images are these, in their order.
     pub fn scan(&self, folder: &Path, files: Vec<PathBuf>, input: &Input) -> Result<Scan> {
         let name = self.path.display();
-        stack::one_series(folder, &files)?;
+        listing::one_series(folder, &files)?;
         listing::complete(&files)?;
         let [darks, flats, count] =
             [self.count("number of darks")?, self.count("number of flats")?, self.count("number of projections")?];

@@ -143,6 +143,7 @@ pub fn listed(path: &Path) -> Result<Vec<f64>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::{PI, TAU};
 
     fn of(last: f64, count: usize, unit: Option<&str>) -> Angles {
         let values = (0..count).map(|k| last * k as f64 / (count - 1) as f64).collect();
@@ -166,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_in_a_unit_is_not_guessed() {
-        for last in [3.14, 6.28] {
+        for last in [PI, TAU] {
             let error = of(last, 180, None).radians(None).expect_err("no unit").to_string();
             assert!(error.contains("--angle-unit radians") && error.contains("180 projections"), "{error}");
             assert!(of(last, 180, None).radians(Some(Unit::Degrees)).is_ok());
