@@ -2,10 +2,11 @@
 
 use super::angles::{self, Unit};
 use super::kind::Kind;
+use super::layout::keys;
 use super::place::{Place, Wanted};
 use super::{Flats, Scan, is_hdf5, listing};
 use crate::frames::{Frames, Sinograms, Source, of_dataset, of_files};
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use clap::{Args, ValueEnum};
 use isocenter::context::NanPolicy;
 use serde::{Deserialize, Serialize};
@@ -129,16 +130,23 @@ impl Input {
     pub fn apply(&self, scan: &mut Scan, path: &Path) -> Result<()> {
         let views = scan.views.which.len();
         let groups = |(k, flats): (usize, &PathBuf)| {
-            let frames = images(flats, path).context("--flats")?;
-            Ok(Flats { frames, position: k * views })
+            let (frames, note) = images(flats, path, ("flats", 1.0)).context("--flats")?;
+            Ok((Flats { frames, position: k * views }, note))
         };
         match self.flats.len() {
             0 => {}
-            1 | 2 => scan.flats = self.flats.iter().enumerate().map(groups).collect::<Result<_>>()?,
+            1 | 2 => {
+                let groups = self.flats.iter().enumerate().map(groups).collect::<Result<Vec<_>>>()?;
+                let (flats, notes): (_, Vec<_>) = groups.into_iter().unzip();
+                scan.flats = flats;
+                scan.notes.extend(notes.into_iter().flatten());
+            }
             n => bail!("--flats is given {n} times; flats are taken before and after the projections"),
         }
         if let Some(darks) = &self.darks {
-            scan.darks = Some(images(darks, path).context("--darks")?);
+            let (frames, note) = images(darks, path, ("darks", 2.0)).context("--darks")?;
+            scan.darks = Some(frames);
+            scan.notes.extend(note);
         }
         if let Some(text) = &self.angles {
             let (angles, note) = angles::given(text, path, &scan.views, self.angle_unit).context("--angles")?;
@@ -149,13 +157,22 @@ impl Input {
     }
 }
 
-/// All images of a folder, a pattern or a file, or of a dataset.
-fn images(path: &Path, scan: &Path) -> Result<Frames> {
-    match Place::of(path, scan, Wanted::Frames)? {
-        Place::Dataset(dataset) => Ok(Frames::all(of_dataset(dataset)?)),
+/// All images of a folder, a pattern or a file, or of a dataset, of which keys beside it tell those of a kind; and what is to be said of them.
+fn images(path: &Path, scan: &Path, (kind, key): (&str, f64)) -> Result<(Frames, Option<String>)> {
+    let (dataset, file) = match Place::of(path, scan, Wanted::Frames)? {
+        Place::Dataset(dataset, file) => (dataset, file),
         Place::Files(path) => {
             let (kind, files) = listing::images(&path)?;
-            Ok(Frames::all(of_files(kind, files)?))
+            return Ok((Frames::all(of_files(kind, files)?), None));
         }
-    }
+    };
+    let keys = keys::beside(&file, &dataset)?;
+    let mut frames = Frames::all(of_dataset(dataset)?);
+    let Some((keys, name)) = keys.filter(|(keys, _)| keys.iter().any(|key| [1.0, 2.0].contains(key))) else {
+        return Ok((frames, None));
+    };
+    frames.which.retain(|&frame| keys[frame] == key);
+    ensure!(!frames.which.is_empty(), "{}: its keys, {name}, tell of no {kind} ({key})", path.display());
+    let note = format!("{kind}: {} of {} frames of {}, by {name}", frames.which.len(), keys.len(), path.display());
+    Ok((frames, Some(note)))
 }

@@ -18,7 +18,8 @@ pub enum Wanted<'a> {
 
 pub enum Place {
     Files(PathBuf),
-    Dataset(Dataset),
+    /// A dataset, and the file that was named with it, which may link to another one.
+    Dataset(Dataset, File),
 }
 
 impl Place {
@@ -29,7 +30,7 @@ impl Place {
         if let Some((file, name)) = divided(name).filter(|_| !text.exists()) {
             let file = if file.is_empty() { scan } else { Path::new(file) };
             ensure!(file.is_file(), "{}: there is no file {}", text.display(), file.display());
-            return open(file, name, wanted).map(Self::Dataset);
+            return open(file, name, wanted).map(|(dataset, file)| Self::Dataset(dataset, file));
         }
         if !name.starts_with('/') || !is_hdf5(scan) {
             return Ok(Self::Files(text.into()));
@@ -44,17 +45,20 @@ impl Place {
         if !there && (text.exists() || listing::is_pattern(text) || Kind::of(text).is_some()) {
             return Ok(Self::Files(text.into()));
         }
-        open(scan, name, wanted).with_context(|| format!("there is no file {name}")).map(Self::Dataset)
+        open(scan, name, wanted)
+            .with_context(|| format!("there is no file {name}"))
+            .map(|(dataset, file)| Self::Dataset(dataset, file))
     }
 
     /// Where a dataset alone may be named.
     pub fn dataset(text: &str, scan: &Path, wanted: Wanted) -> Result<Dataset> {
-        match divided(text) {
-            Some((file, name)) if !file.is_empty() => open(Path::new(file), name, wanted),
-            Some((_, name)) => open(scan, name, wanted),
-            None if text.starts_with('/') => open(scan, text, wanted),
+        let (file, name) = match divided(text) {
+            Some((file, name)) if !file.is_empty() => (Path::new(file), name),
+            Some((_, name)) => (scan, name),
+            None if text.starts_with('/') => (scan, text),
             None => bail!("{text}: a dataset is expected, /dataset of the scan or FILE:/dataset of another HDF5 file"),
-        }
+        };
+        Ok(open(file, name, wanted)?.0)
     }
 }
 
@@ -68,11 +72,11 @@ fn opened(file: &Path) -> Result<File> {
     File::open(file).with_context(|| format!("opening {}", file.display()))
 }
 
-/// A dataset of a file, or an error that names those that there are.
-fn open(path: &Path, name: &str, wanted: Wanted) -> Result<Dataset> {
+/// A dataset of a file, and this, or an error that names those that there are.
+fn open(path: &Path, name: &str, wanted: Wanted) -> Result<(Dataset, File)> {
     let file = opened(path)?;
     if let Ok(dataset) = file.dataset(name) {
-        return Ok(dataset);
+        return Ok((dataset, file));
     }
     let tree = Tree::of(&file)?;
     let what = match (file.group(name), file.link_exists(name)) {

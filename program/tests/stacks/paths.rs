@@ -67,6 +67,19 @@ fn datasets_are_named() {
     }
     let words = [&others[2..], &[]].concat();
     same(&volume(&folder, "images", &words), &expected, "images with flats of HDF5 files");
+    // Of frames of all kinds their keys tell which are flats, and which are darks.
+    nxtomo(folder.path("one.nx"), &half_turn(VIEWS), &[0]);
+    let one = volume(&folder, "one.nx", &[]);
+    let all = "one.nx:/entry/instrument/detector/data";
+    let words =
+        ["--data", "/y/views", "--flats", all, "--darks", all, "--angles", "one.nx:/entry/sample/rotation_angle"];
+    let error = fails(&folder, &[&["inspect", "b.h5"][..], &words].concat());
+    assert!(error.contains("93 angles for 91 projections"), "{error}");
+    let words = [&words[..7], &["b.h5:/y/radians", "--angle-unit", "radians"]].concat();
+    same(&volume(&folder, "b.h5", &words), &one, "flats by keys");
+    assert!(
+        succeeds(&folder, &[&["inspect", "b.h5"][..], &words].concat()).contains("flats: 1 of 93 frames of one.nx")
+    );
     // Keys and angles of files that are not their scan's.
     let words = ["--data", "/x/two", "--keys", "a.h5:/x/kinds", "--angles", "plain.nx:/entry/sample/rotation_angle"];
     same(&volume(&folder, "a.h5", &words), &expected, "angles of another scan");

@@ -111,7 +111,7 @@ pub fn given(text: &str, scan: &Path, projections: &Frames, unit: Option<Unit>) 
         }
         None => match Place::of(Path::new(text), scan, Wanted::Lists(&[views, frames]))? {
             Place::Files(path) => of_text(&path)?,
-            Place::Dataset(dataset) => Angles::of_dataset(&dataset)?,
+            Place::Dataset(dataset, _) => Angles::of_dataset(&dataset)?,
         },
     };
     // Of flats and darks as well, which the scan's keys tell.

@@ -4,7 +4,7 @@
 mod angles;
 mod axes;
 mod bliss;
-mod keys;
+pub mod keys;
 mod list;
 mod sheets;
 mod stacks;
