@@ -1,7 +1,7 @@
 //! What may be said on the command line.
 
 use crate::commands;
-use crate::plan::Steps;
+use crate::plan::{Steps, range};
 use crate::scan::Input;
 use crate::scan::pyhst::{self, Parameters, Taken};
 use anyhow::{Context as _, Result};
@@ -45,6 +45,9 @@ const EXAMPLES: &str = "examples:
   isocenter recon scan.par --axis 1023.4
   isocenter recon scan.nxs --data /entry/imaging/data --keys /entry/instrument/imaging/image_key --angles /entry/imaging/theta
   isocenter recon folder --flats calibration.h5:/entry/flats --angles log.txt
+  isocenter recon scan.nx --filter hann --cutoff 0.8 --columns 400..900 --lines 600..1100
+  isocenter recon scan.nx --algorithm sirt --iterations 20 --subsets 10 --minimum 0
+  isocenter recon scan.nx --algorithm total-variation --minimum 0
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
 
@@ -125,7 +128,7 @@ pub struct Recon {
     #[arg(long)]
     pub axis: Option<f64>,
     /// First detector row and the one behind the last, as in 100..200 [default: all]
-    #[arg(long, value_parser = rows, value_name = "FIRST..END")]
+    #[arg(long, value_parser = range, value_name = "FIRST..END")]
     pub rows: Option<[usize; 2]>,
     /// Just measure how fast the scan is read, slices are made and the volume's folder is written, and tell how long a run takes
     #[arg(long, conflicts_with = "begin")]
@@ -178,11 +181,6 @@ impl Cli {
             Command::Repeat(repeat) => commands::recon::repeat(&repeat),
         }
     }
-}
-
-fn rows(text: &str) -> Result<[usize; 2], String> {
-    let both = text.split_once("..").and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
-    both.filter(|[a, b]| a < b).ok_or_else(|| "two ascending numbers are expected, as in 100..200".into())
 }
 
 fn part(text: &str) -> Result<[usize; 2], String> {

@@ -4,7 +4,20 @@
 use isocenter::error::{Error, Status};
 
 /// Phrases, and what is said in their place.
-const PHRASES: [(&str, &str); 18] = [
+const PHRASES: [(&str, &str); 25] = [
+    (
+        "Poisson data must not be (or set the NaN policy to replace)",
+        "Poisson data must not be (--nan replace makes such values 0)",
+    ),
+    ("(iterative.normal 1, pair, does without)", "(--projector joseph does without)"),
+    (
+        "with neither two bounds (2, box) nor a regularisation above 0",
+        "with neither --minimum and --maximum nor --regularisation above 0",
+    ),
+    (" and upper ", " and --maximum "),
+    (", upper above 0,", ", --maximum above 0,"),
+    ("gpu_memory_cap is", "the GPU's memory for the work is"),
+    ("memory_cap is", "the memory for the work, half of --memory, is"),
     (
         "(or set the NaN policy to replace: such pixels are then 0)",
         "(--bad-pixels replaces such pixels by their neighbours)",
@@ -45,7 +58,7 @@ const PHRASES: [(&str, &str); 18] = [
 const PARTS: [&str; 8] = ["geometry", "options", "phase", "outliers", "stripes", "distortion", "output", "iterative"];
 
 /// Names of fields, and the options that set them; of others the name alone is said.
-const FIELDS: [(&str, &str); 40] = [
+const FIELDS: [(&str, &str); 57] = [
     ("geometry.axis", "--axis"),
     ("geometry.views", "the number of projections"),
     ("geometry.bins", "the number of bins"),
@@ -60,6 +73,23 @@ const FIELDS: [(&str, &str); 40] = [
     ("options.eigenflats", "--eigenflats"),
     ("options.tilt", "--tilt"),
     ("options.interpolation", "--interpolation"),
+    ("options.algorithm", "--algorithm"),
+    ("options.projector", "--projector"),
+    ("options.cutoff", "--cutoff"),
+    ("options.butterworth_order", "--butterworth-order"),
+    ("options.response_count", "the number of values of --response"),
+    ("options.minimum_transmission", "--minimum-transmission"),
+    ("iterative.iterations", "--iterations"),
+    ("iterative.subsets", "--subsets"),
+    ("iterative.relaxation", "--relaxation"),
+    ("iterative.lower", "--minimum"),
+    ("iterative.upper", "--maximum"),
+    ("iterative.mask_radius", "--support"),
+    ("iterative.weighting", "--weights"),
+    ("iterative.regularisation", "--regularisation"),
+    ("iterative.ring_weight", "--ring-weight"),
+    ("iterative.huber", "--huber"),
+    ("iterative.tolerance", "--tolerance"),
     ("phase.energy_kev", "--energy"),
     ("phase.distance_mm", "--distance"),
     ("phase.pixel_um", "--pixel, in um,"),

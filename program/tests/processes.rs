@@ -77,6 +77,13 @@ fn undisturbed(folder: &Folder, scan: &str, rows: usize) -> Vec<u32> {
     volume(folder, "undisturbed.h5")
 }
 
+/// Pictures of a report: a slice, what lies across it, and the sinogram.
+fn pictures(folder: &Folder, output: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(folder.path(output).with_extension("html")).expect("a report");
+    assert!(!page.contains("are missing here"), "{output}");
+    page.split("src=\"data:").skip(1).map(|rest| rest.split('"').next().unwrap_or_default().to_owned()).collect()
+}
+
 /// Nothing is left but the volume, its plan and its report.
 fn tidy(folder: &Folder) {
     for entry in std::fs::read_dir(&folder.0).expect("a folder") {
@@ -146,7 +153,43 @@ fn a_killed_run_goes_on() {
     let told = succeeds(&run(&folder, ISOCENTER, &REPEAT));
     assert!(told.contains(&format!("going on: {before} blocks")), "{told}");
     assert!(volume(&folder, "killed.h5") == expected);
+    // Slices of both runs are in the report's pictures.
+    let seen = pictures(&folder, "killed.h5");
+    assert!(seen.len() == 4 && seen == pictures(&folder, "undisturbed.h5"));
     tidy(&folder);
+}
+
+/// A run by iterations goes on as any other; its report tells of which slices the objective is. What was kept for the pictures may be gone, too.
+#[test]
+fn iterations_go_on() {
+    let folder = Folder::new("iterations-go-on");
+    scan(&folder.path("scan.h5"), ROWS, None);
+    let words =
+        ["recon", "scan.h5", "--axis", "30.5", "--device", "cpu", "--algorithm", "sirt", "--iterations", "3", "-o"];
+    succeeds(&run(&folder, ISOCENTER, &[words.as_slice(), &["whole.h5"]].concat()));
+    let begin = [words.as_slice(), &["parts.h5", "--begin", "2"]].concat();
+    succeeds(&run(&folder, ISOCENTER, &begin));
+    let text = std::fs::read_to_string(folder.path("parts.toml")).expect("a plan");
+    assert!(text.contains("algorithm = \"sirt\"") && text.contains("block = 8"), "{text}");
+    succeeds(&run(&folder, ISOCENTER, &["repeat", "parts.toml", "--device", "cpu", "--part", "1/2"]));
+    let planes = folder.path("parts.h5.unfinished.planes");
+    assert!(planes.exists());
+    let kept = std::fs::read(&planes).expect("planes");
+    std::fs::remove_file(&planes).expect("removed");
+    succeeds(&run(&folder, ISOCENTER, &["repeat", "parts.toml", "--device", "cpu", "--part", "2/2"]));
+    assert!(volume(&folder, "parts.h5") == volume(&folder, "whole.h5"));
+    let page = std::fs::read_to_string(folder.path("parts.html")).expect("a report");
+    // Of 27 slices in blocks of 8 the first part has 16.
+    for word in ["; of 11 of 27 slices", "16 slices, of a run before, are missing here, not in the volume"] {
+        assert!(page.contains(word), "{word}");
+    }
+    tidy(&folder);
+    // With them all are in the pictures.
+    succeeds(&run(&folder, ISOCENTER, &begin));
+    succeeds(&run(&folder, ISOCENTER, &["repeat", "parts.toml", "--device", "cpu", "--part", "1/2"]));
+    assert!(std::fs::read(&planes).expect("planes") == kept);
+    succeeds(&run(&folder, ISOCENTER, &["repeat", "parts.toml", "--device", "cpu", "--part", "2/2"]));
+    assert!(pictures(&folder, "parts.h5") == pictures(&folder, "whole.h5"));
 }
 
 /// What a run has found before it ended is not searched again by the one that goes on with it, unless another thing was wanted.
@@ -225,10 +268,42 @@ mod mpi {
                 plan(&folder, "scan.h5", "ranks.h5", ROWS);
                 succeeds(&runs(&folder, processes, &REPEAT));
                 assert!(volume(&folder, "ranks.h5") == expected, "{processes} processes");
+                assert!(pictures(&folder, "ranks.h5") == pictures(&folder, "undisturbed.h5"), "{processes} processes");
                 std::fs::remove_file(folder.path("ranks.h5")).expect("removed");
                 tidy(&folder);
             }
         }
+    }
+
+    /// By iterations, and a region of slices; the objective is the sum over all processes.
+    #[test]
+    fn iterations_of_many_processes() {
+        let folder = Folder::new("ranks-iterations");
+        scan(&folder.path("scan.h5"), ROWS, None);
+        let words = "recon scan.h5 --axis 30.5 --device cpu --columns 5..50 --algorithm total-variation --minimum 0 --iterations 40 -o";
+        let with = |output| words.split(' ').chain([output]).collect::<Vec<_>>();
+        succeeds(&run(&folder, ISOCENTER, &with("one.h5")));
+        let told = succeeds(&runs(&folder, 3, &with("three.h5")));
+        assert_eq!(told.matches("regularisation ").count(), 1, "{told}");
+        assert!(volume(&folder, "one.h5") == volume(&folder, "three.h5"));
+        assert!(pictures(&folder, "one.h5") == pictures(&folder, "three.h5"));
+        let objective = |name: &str| {
+            let page = std::fs::read_to_string(folder.path(name)).expect("a report");
+            assert!(!page.contains("by other runs"));
+            let caption = page.split("summed over slices; ").nth(1).expect("a caption").to_owned();
+            caption.split(" at iteration 40").next().and_then(|number| number.parse::<f64>().ok()).expect("a number")
+        };
+        // Four digits are told, of sums in another order.
+        let [one, three] = ["one.html", "three.html"].map(objective);
+        assert!((one - three).abs() <= 1.1e-3 * one, "{one} {three}");
+        // All slices together are one process' work, and the volume is the same.
+        let volume_of = |output, more: &[&'static str]| [with(output), more.to_vec()].concat();
+        succeeds(&run(&folder, ISOCENTER, &volume_of("one.h5", &["--variation", "volume"])));
+        let output = runs(&folder, 2, &volume_of("two.h5", &["--variation", "volume"]));
+        succeeds(&output);
+        assert!(String::from_utf8_lossy(&output.stderr).contains("one of 2 processes does it"));
+        assert!(volume(&folder, "one.h5") == volume(&folder, "two.h5"));
+        tidy(&folder);
     }
 
     /// Axis and window are found once, for all.

@@ -270,12 +270,12 @@ fn plans_are_repeated() {
     let told = succeeds(&folder, &["recon", "scan.nx", "--depth", "u16", "--rows", "2..6", "--device", "cpu"]);
     let axis: f64 = told.split_whitespace().nth(1).and_then(|word| word.parse().ok()).expect("an axis");
     assert!((axis - AXIS).abs() < 0.1, "{told}");
-    // A page that needs nothing beside it: two pictures with axes, and two plots.
+    // A page that needs nothing beside it: three planes of the volume, the sinogram, and two plots.
     let page = std::fs::read_to_string(folder.path("scan_volume.html")).expect("a report");
     let count = |what: &str| page.matches(what).count();
     assert_eq!(
         [count("src=\"data:image/png;base64,"), count("<svg"), count("src=\"http"), count("<script")],
-        [2, 4, 0, 0]
+        [4, 6, 0, 0]
     );
     for word in ["three rods", "91 of 7 rows x 96 bins", "depth = &quot;u16&quot;"] {
         assert!(page.contains(word), "{word}");

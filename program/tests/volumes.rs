@@ -6,7 +6,7 @@ mod readers;
 
 use folder::Folder;
 use isocenter::array::DType;
-use isocenter_program::volume::{About, Compression, Format, Volume, Wanted, discard, unfinished};
+use isocenter_program::volume::{About, Compression, Format, Places, Volume, Wanted, discard, unfinished};
 use readers::{json, line, read};
 use std::path::Path;
 
@@ -14,7 +14,9 @@ const NAMES: [&str; 6] = ["v.h5", "v.tif", "v", "v.vol", "v.raw", "v.zarr"];
 
 fn wanted(path: &Path, shape: [usize; 3], dtype: DType) -> Wanted<'_> {
     let format = if path.extension().is_none() { Format::Tiff } else { Format::of(path) };
-    let about = About { title: Some("rods"), pixel: Some(0.003), row: 7, scale: [0.5, -3.0], plan: "a plan" };
+    let first = shape.map(|n| (1.0 - n as f64) / 2.0);
+    let places = Places { step: [0.003; 3], first, known: true };
+    let about = About { title: Some("rods"), places, row: 7, scale: [0.5, -3.0], plan: "a plan" };
     Wanted { path, format, compression: Compression::Zstd, shape, dtype, block: 128, about }
 }
 

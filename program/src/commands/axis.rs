@@ -43,7 +43,7 @@ pub fn told(found: &FoundAxis) -> String {
 }
 
 /// The rows that are read, and those of them that are searched, of a detector that has so many.
-fn looked_at(all: usize, rows: Range<usize>, distorted: bool) -> (Vec<usize>, Range<usize>) {
+pub fn looked_at(all: usize, rows: Range<usize>, distorted: bool) -> (Vec<usize>, Range<usize>) {
     if distorted {
         // About the middle, where frames are turned about.
         let count = (ROWS + all % 2).min(all);

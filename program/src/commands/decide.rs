@@ -1,16 +1,17 @@
 //! The plan of what was said on the command line: what was left to be found is found, so that the rest of a run follows from its plan.
 
 use super::axis::{Search, told};
+use super::noise;
 use super::run::Prepared;
-use super::shares;
+use super::{geometry, shares};
 use crate::cli::Recon;
-use crate::plan::{Halves, Plan};
+use crate::plan::{Halves, Plan, Steps};
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
 use crate::volume::{self, Format, journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
-use isocenter::ct::{FoundAxis, Output};
+use isocenter::ct::{Ct, FoundAxis, Output, Suggested};
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -41,6 +42,7 @@ pub fn decide(
     let (output, format) = output(recon);
     steps.volume.format = Some(format);
     steps.volume.kind(&output)?;
+    steps.method = steps.method.settled();
     volume::free(&output, format)?;
     let (scan_path, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
     let mut plan = Plan {
@@ -48,11 +50,14 @@ pub fn decide(
         output,
         axis,
         rows,
-        block: shares::block(rows[1] - rows[0], processes),
+        block: block(&steps, rows[1] - rows[0], processes),
         pixel: recon.pixel,
         input,
         steps,
     };
+    plan.check(&mut Ct::new(context.clone()), scan)?;
+    plan.whole(scan, &mut geometry(scan, all))?;
+    notes(&plan, context, processes);
     let percentiles = plan.steps.volume.open()?;
     // What they were stays in the plan, beside what is found by them.
     plan.steps.volume.percentiles = percentiles.map(Vec::from);
@@ -83,6 +88,12 @@ pub fn decide(
         Some(_) => None,
     };
     plan.steps.slices.half_acquisition = plan.steps.slices.half_acquisition.decided(joined);
+    if plan.steps.method.lacks_weight() {
+        let Suggested { weight, noise } = noise::suggested(context, &plan, scan)?;
+        println!("regularisation {weight:.4e}, by a noise of {noise:.3e} in line integrals");
+        stopwatch.stage("noise");
+        plan.steps.method.regularisation = Some(weight);
+    }
     if let Some(percentiles) = percentiles {
         let [low, high] = window(context, &plan, scan, percentiles)?;
         println!("window {low:.6e} to {high:.6e}");
@@ -90,6 +101,21 @@ pub fn decide(
         plan.steps.volume.window = Some(vec![low, high]);
     }
     Ok((plan, found))
+}
+
+/// Tells what is asked for and makes no difference here.
+fn notes(plan: &Plan, context: &Context, processes: usize) {
+    if plan.steps.slices.of_gpus() && context.gpus().is_empty() {
+        eprintln!("note: --precision half is for GPUs, of which there is none here: all is computed in 32 bits");
+    }
+    if plan.steps.method.together() && processes > 1 {
+        eprintln!("note: --variation volume makes all slices together: one of {processes} processes does it");
+    }
+}
+
+/// Slices that are made and recorded together: all of them, where none is made without the others.
+fn block(steps: &Steps, slices: usize, processes: usize) -> usize {
+    if steps.method.together() { slices.next_multiple_of(2) } else { shares::block(slices, processes) }
 }
 
 /// The plan of a run that ended early, if it is the one that is wanted now, but for what it has found.
@@ -100,6 +126,9 @@ fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
     (same.axis, same.block) = (recon.axis.unwrap_or(earlier.axis), earlier.block);
     if same.steps.slices.half_acquisition == Halves::Auto {
         same.steps.slices.half_acquisition = earlier.steps.slices.half_acquisition;
+    }
+    if same.steps.method.lacks_weight() {
+        same.steps.method.regularisation = earlier.steps.method.regularisation;
     }
     if same.steps.volume.percentiles.is_some() {
         same.steps.volume.window = earlier.steps.volume.window.clone();
@@ -132,19 +161,25 @@ fn stem(scan: &Path) -> String {
 /// Percentiles of some slices, spread evenly.
 fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2]) -> Result<[f64; 2]> {
     let mut prepared = Prepared::new(context, plan, scan, &Output::default())?;
+    if plan.steps.method.together() {
+        bail!(
+            "--variation volume makes all slices together, and some of them do not tell percentiles: --window LOW HIGH gives the window"
+        );
+    }
     let [first, end] = plan.rows;
     let count = SLICES.min(end - first);
     let [_, ny, nx] = prepared.shape();
     // Odd, so that columns take turns.
     let step = (count * ny * nx).div_ceil(VALUES) | 1;
-    let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * nx.min(ny) as f64 / 2.0;
+    let part = prepared.part.clone();
+    let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * part.whole[0].min(part.whole[1]) as f64 / 2.0;
     let mut values: Vec<f32> = Vec::new();
     let groups = count.div_ceil(GROUP);
     let each = count / groups.max(1);
     for k in 0..groups {
         let row = (first + (2 * k + 1) * (end - first) / (2 * groups)).saturating_sub(each / 2);
         let inside = |at: usize| {
-            let [y, x] = [(at / nx % ny, ny), (at % nx, nx)].map(|(k, n)| k as f64 - (n as f64 - 1.0) / 2.0);
+            let [y, x] = part.from_axis([at / nx % ny, at % nx]);
             x.hypot(y) <= radius
         };
         prepared.stream(row..row + each, |_, bytes| {

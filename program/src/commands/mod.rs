@@ -2,7 +2,10 @@
 
 pub mod axis;
 mod decide;
+mod history;
 pub mod inspect;
+mod noise;
+mod pictures;
 mod probe;
 pub mod recon;
 mod run;
@@ -100,13 +103,24 @@ fn array<'a>(bytes: &'a [u8], dtype: DType, shape: [usize; 3]) -> Array<'a> {
     unsafe { Array::from_raw(bytes.as_ptr(), dtype, shape, strides, None) }
 }
 
-/// A plan of the library for some detector rows of a scan, all of which are reconstructed, with their flats and darks.
-fn plan(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize]) -> Result<Ct> {
+/// So many detector rows of a scan, all of which are reconstructed.
+fn geometry(scan: &Scan, rows: usize) -> Geometry {
     let [_, _, bins] = scan.views.source.shape();
-    let mut geometry = Geometry::new(scan.angles.clone(), bins).with_rows(rows.len());
+    let mut geometry = Geometry::new(scan.angles.clone(), bins).with_rows(rows);
     if let Some(pixel) = scan.pixel.millimetres() {
         (geometry.bin_pitch, geometry.pixel_size) = (pixel, pixel);
     }
+    geometry
+}
+
+/// A plan of the library for some detector rows of a scan, all of which are reconstructed, with their flats and darks.
+fn plan(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize]) -> Result<Ct> {
+    plan_of(context, scan, flat, rows, geometry(scan, rows.len()))
+}
+
+/// The same with another geometry.
+fn plan_of(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize], geometry: Geometry) -> Result<Ct> {
+    let [_, _, bins] = scan.views.source.shape();
     let mut ct = Ct::new(context.clone());
     ct.set_geometry(geometry)?;
     let Some(first) = scan.flats.first() else { return Ok(ct) };

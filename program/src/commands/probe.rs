@@ -7,7 +7,7 @@ use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::team::Team;
 use crate::volume::{Contiguous, PAGE};
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use isocenter::context::Context;
 use std::path::Path;
 use std::sync::Arc;
@@ -30,6 +30,11 @@ struct Rates {
 }
 
 pub fn run(context: &Arc<Context>, plan: &Plan, scan: &Scan, team: &dyn Team) -> Result<()> {
+    if plan.steps.method.together() {
+        bail!(
+            "--probe makes some slices, which does not tell how long --variation volume takes for all of them together"
+        );
+    }
     let output = plan.steps.volume.wanted()?;
     let mut prepared = Prepared::new(context, plan, scan, &output)?;
     let [slices, ny, nx] = prepared.shape();

@@ -1,20 +1,23 @@
 //! A plan at work: block after block of slices, from the scan file through the library into the volume file.
 
+use super::history::{gathered, together};
+use super::pictures::{Sections, Stored};
 use super::shares;
-use super::{array, input, plan};
+use super::{array, geometry, input, plan, plan_of};
 use crate::frames::{Ahead, Frames};
-use crate::plan::Plan;
-use crate::report::{Image, Report, peak};
+use crate::memory::at_least;
+use crate::plan::{Part, Plan, cut};
+use crate::report::{Image, Iterations, Report, Section, peak};
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
 use crate::team::Team;
 use crate::volume::journal::{self, Journal};
-use crate::volume::{About, Volume, Wanted, behind, discard, unfinished};
+use crate::volume::{About, Places, Sliced, Volume, Wanted, behind, discard, unfinished};
 use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail};
-use isocenter::array::{ArrayMut, DType};
+use isocenter::array::ArrayMut;
 use isocenter::context::{Compute, Context, ContextOptions};
-use isocenter::ct::{Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Options, Output, Slab};
+use isocenter::ct::{Algorithm, Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Iterated, Options, Output, Slab};
 use isocenter::error::{Error, Status};
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -36,7 +39,7 @@ pub enum Task {
 
 /// A volume that has begun, and blocks of it that are on disk.
 struct Begun {
-    volume: Box<dyn Volume>,
+    volume: Box<Sliced>,
     journal: Journal,
     done: BTreeSet<usize>,
 }
@@ -58,10 +61,16 @@ pub struct Prepared<'a> {
     ct: Ct,
     geometry: Geometry,
     scan: &'a Scan,
-    /// Bytes of a slice.
+    /// Of each slice, what is wanted of it, and whether it is cut out of whole ones.
+    pub part: Part,
+    cuts: bool,
+    /// Bytes of a number, and of a slice that is wanted.
+    size: usize,
     slice: usize,
     ahead: Ahead,
     pub read: Duration,
+    /// What the iterations found of the slices that were made.
+    iterations: Vec<Vec<Iterated>>,
 }
 
 /// An error of this program for the library, which hands it back from callbacks.
@@ -95,40 +104,51 @@ fn fit(ct: &mut Ct, scan: &Scan, rows: &[usize]) -> Result<()> {
 impl<'a> Prepared<'a> {
     /// With the volume stored in this way.
     pub fn new(context: &Arc<Context>, wanted: &Plan, scan: &'a Scan, output: &Output) -> Result<Self> {
-        let [_, all, bins] = scan.views.source.shape();
+        let [_, all, _] = scan.views.source.shape();
         let [first, end] = wanted.rows;
         if first >= end || end > all {
             bail!("rows {first}..{end}: the scan has {all}");
         }
         let rows: Vec<usize> = (0..all).collect();
-        let mut ct = plan(context, scan, &wanted.steps.flats, &rows)?;
+        let mut whole = geometry(scan, all);
+        let part = wanted.whole(scan, &mut whole)?;
+        let mut ct = plan_of(context, scan, &wanted.steps.flats, &rows, whole)?;
         let mut geometry = ct.geometry()?.clone();
         (geometry.axis, geometry.first_row, geometry.slices) = (vec![wanted.axis], first, end - first);
-        if wanted.steps.slices.half_acquisition.wanted(scan, wanted.axis) {
-            // All that is seen, about the axis.
-            let side = 2.0 * wanted.axis.max(bins as f64 - 1.0 - wanted.axis) + 1.0;
-            (geometry.nx, geometry.ny) = (side.ceil() as usize, side.ceil() as usize);
+        let cuts = wanted.cuts(&part);
+        if !cuts {
+            cut(&mut geometry, &part)?;
         }
         ct.set_geometry(geometry.clone())?;
-        ct.set_options(Options { input: input(scan), interpolation: wanted.interpolation(), ..Options::default() })?;
+        ct.set_options(wanted.options(scan)?)?;
         if wanted.steps.flats.eigenflats.is_some() {
             fit(&mut ct, scan, &rows)?;
         }
         wanted.set_up(&mut ct, scan)?;
         ct.set_output(output.clone())?;
-        let slice = geometry.nx * geometry.ny * output.dtype.size();
-        let ahead = Ahead::new(&scan.views);
-        Ok(Self { ct, geometry, scan, slice, ahead, read: Duration::ZERO })
+        let (size, ahead) = (output.dtype.size(), Ahead::new(&scan.views));
+        let slice = part.sides().iter().product::<usize>() * size;
+        let (read, iterations) = (Duration::ZERO, Vec::new());
+        Ok(Self { ct, geometry, scan, part, cuts, size, slice, ahead, read, iterations })
     }
 
     /// Of the whole volume.
     pub fn shape(&self) -> [usize; 3] {
-        self.geometry.volume_shape()
+        let [lines, columns] = self.part.sides();
+        [self.geometry.slices, lines, columns]
+    }
+
+    /// Where its voxels are, the first of which is of this detector row.
+    fn places(&self, row: usize) -> Places {
+        let Geometry { bin_pitch: apart, pixel_size: side, rows, .. } = self.geometry;
+        let [line, column] = self.part.from_axis([0, 0]);
+        let first = [row as f64 - (rows as f64 - 1.0) / 2.0, line, column];
+        Places { step: [apart, side, side], first, known: self.scan.pixel.millimetres().is_some() }
     }
 
     /// Makes the slices of some detector rows, and gives them to `write` with the number of the first among them.
     pub fn stream(&mut self, rows: Range<usize>, mut write: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-        let Self { ct, geometry, scan, slice, ahead, read: reading } = self;
+        let Self { ct, geometry, scan, part: kept, cuts, size, slice, ahead, read: reading, iterations } = self;
         let mut most = 0;
         let all = geometry.rows;
         let part = Geometry { first_row: rows.start, slices: rows.len(), ..geometry.clone() };
@@ -151,12 +171,23 @@ impl<'a> Prepared<'a> {
             *reading += begun.elapsed();
             Ok(())
         };
+        let (made, mut cut_out) = (geometry.nx * geometry.ny * *size, Vec::new());
         let write = |slab: Slab| {
             // SAFETY: the slab's array of finished slices, lent for this call.
-            let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * *slice) };
-            write(slab.first, from).map_err(handed)
+            let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * made) };
+            if !*cuts {
+                return write(slab.first, from).map_err(handed);
+            }
+            at_least(&mut cut_out, slab.count * *slice).map_err(handed)?;
+            let to = &mut cut_out[..slab.count * *slice];
+            kept.cut_out(from, *size, to);
+            write(slab.first, to).map_err(handed)
         };
-        Ok(ct.reconstruct_stream(scan.views.source.dtype(), read, write)?)
+        ct.reconstruct_stream(scan.views.source.dtype(), read, write)?;
+        if ct.options().algorithm != Algorithm::Fbp {
+            iterations.push(ct.history()?.to_vec());
+        }
+        Ok(())
     }
 }
 
@@ -177,8 +208,9 @@ impl Run<'_> {
         let memory = prepared.ct.memory()?;
         let text = wanted.text()?;
         let (format, compression) = wanted.steps.volume.kind(&wanted.output)?;
-        let (row, scale) = (wanted.rows[0], scale(&wanted.steps.volume.window, output.dtype));
-        let about = About { title: scan.title.as_deref(), pixel: scan.pixel.millimetres(), row, scale, plan: &text };
+        let (row, stored) = (wanted.rows[0], Stored::new(&wanted.steps.volume.window, output.dtype));
+        let (places, scale) = (prepared.places(row), stored.scale);
+        let about = About { title: scan.title.as_deref(), places, row, scale, plan: &text };
         let (dtype, block) = (output.dtype, wanted.block);
         let volume = Wanted { path: &wanted.output, format, compression, shape, dtype, block, about };
         let Begun { volume, mut journal, done } = self.begin(&volume, new, task)?;
@@ -202,6 +234,7 @@ impl Run<'_> {
         let writing = made.inspect_err(|_| self.clear(&text))?;
         // What others have made is on disk.
         team.meet()?;
+        let found = gathered(*team, together(&prepared.iterations))?;
         stopwatch.stage("slices");
         let unfinished = unfinished(&wanted.output)?;
         let last = match task {
@@ -211,19 +244,18 @@ impl Run<'_> {
         if !last {
             return Ok(());
         }
-        let middle = slices / 2;
-        let mut bytes = vec![0; prepared.slice];
-        volume.read(middle, &mut bytes)?;
+        let [line, column] = [0, 1].map(|k| prepared.part.kept[k].start);
+        let sections = Sections { stored: &stored, shape, first: [row, line, column] };
+        let sections = sections.of(&*volume, &volume.through()?)?;
         volume.finish()?;
         journal::remove(&unfinished)?;
         stopwatch.stage("finishing");
-        let [slope, offset] = scale;
-        let slice = Image {
-            values: values(&bytes, output.dtype).map(|v| (f64::from(v) * slope + offset) as f32).collect(),
-            columns: nx,
-            caption: format!("slice of row {}", wanted.rows[0] + middle),
+        let made = match task {
+            Task::Part(_) => blocks.len() * wanted.block,
+            _ => (count - done.len()) * wanted.block,
         };
-        self.report(slice, [prepared.read, writing], shape, memory, &stopwatch)?;
+        let iterations = Iterations { found, slices: made.min(slices), of: slices };
+        self.report((sections, places, iterations), [prepared.read, writing], shape, memory, &stopwatch)?;
         stopwatch.stage("report");
         println!(
             "{}: {slices} slices of {ny} x {nx} in {:.1} s: {stopwatch}",
@@ -241,13 +273,13 @@ impl Run<'_> {
             journal::begun(&unfinished, plan).context("`recon --begin` comes before `repeat --part`")?;
             let done = journal::done(&unfinished, plan)?;
             let journal = Journal::follow(&unfinished, plan, which)?;
-            return Ok(Begun { volume: volume.resume()?, journal, done });
+            return Ok(Begun { volume: Box::new(Sliced::resume(volume)?), journal, done });
         }
         if team.rank() > 0 {
             // Not before the leader has looked for other runs, and made what was not there.
             let done = team.told(Vec::new())?.chunks_exact(8).map(number).collect();
             let journal = Journal::follow(&unfinished, plan, team.rank())?;
-            return Ok(Begun { volume: volume.resume()?, journal, done });
+            return Ok(Begun { volume: Box::new(Sliced::resume(volume)?), journal, done });
         }
         let journal = Journal::lead(&unfinished, plan)?;
         if new {
@@ -257,12 +289,12 @@ impl Run<'_> {
         }
         let done = journal.done().clone();
         let made = if done.is_empty() {
-            volume.create()
+            Sliced::create(volume)
         } else {
             println!("going on: {} blocks of {} slices are there", done.len(), self.plan.block);
-            volume.resume()
+            Sliced::resume(volume)
         };
-        let volume = made.inspect_err(|_| self.clear(plan))?;
+        let volume = made.map(Box::new).inspect_err(|_| self.clear(plan))?;
         team.told(done.iter().flat_map(|&k| (k as u64).to_le_bytes()).collect())?;
         Ok(Begun { volume, journal, done })
     }
@@ -321,7 +353,7 @@ impl Run<'_> {
 
     fn report(
         &self,
-        slice: Image,
+        (sections, places, iterations): (Vec<Section>, Places, Iterations),
         [read, write]: [Duration; 2],
         shape: [usize; 3],
         memory: u64,
@@ -342,15 +374,16 @@ impl Run<'_> {
             ("projections", format!("{views} of {all} rows x {bins} bins, {frames}")),
             ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
             ("axis", format!("{:.3}", wanted.axis)),
+            ("method", wanted.steps.method.told()),
             ("time", format!("{} in all; {} went on reading, {} on writing beside", taken[0], taken[1], taken[2])),
             ("memory", format!("{peak}{:.1} MB of the library", memory as f64 / 1e6)),
             ("isocenter", env!("CARGO_PKG_VERSION").into()),
         ];
         let sinogram = self.sinogram(wanted.rows[0] + slices / 2)?;
         let title = wanted.output.display().to_string();
-        let (axis, found, pixel) = (wanted.axis, self.axis.clone(), scan.pixel.millimetres());
+        let (axis, found) = (wanted.axis, self.axis.clone());
         let (stages, plan) = (stopwatch.stages().to_vec(), wanted.text()?);
-        let report = Report { title, facts, stages, slice, pixel, sinogram, axis, found, plan };
+        let report = Report { title, facts, stages, sections, places, sinogram, axis, found, iterations, plan };
         let path = wanted.output.with_extension("html");
         report.write(&path)?;
         println!("report {}", path.display());
@@ -383,22 +416,4 @@ impl Run<'_> {
 /// A number that was told.
 fn number(bytes: &[u8]) -> usize {
     bytes.iter().rev().fold(0, |n, &byte| n << 8 | usize::from(byte))
-}
-
-/// Slope and offset of what is stored.
-fn scale(window: &Option<Vec<f64>>, dtype: DType) -> [f64; 2] {
-    match (window.as_deref(), dtype) {
-        (Some(&[low, high]), DType::U8) => [(high - low) / 255.0, low],
-        (Some(&[low, high]), DType::U16) => [(high - low) / 65535.0, low],
-        _ => [1.0, 0.0],
-    }
-}
-
-/// Numbers of a volume, as they are stored.
-fn values(bytes: &[u8], dtype: DType) -> Box<dyn Iterator<Item = f32> + '_> {
-    match dtype {
-        DType::U8 => Box::new(bytes.iter().map(|v| f32::from(*v))),
-        DType::U16 => Box::new(bytes.chunks_exact(2).map(|v| f32::from(u16::from_ne_bytes([v[0], v[1]])))),
-        _ => Box::new(bytes.chunks_exact(4).map(|v| f32::from_ne_bytes([v[0], v[1], v[2], v[3]]))),
-    }
 }

@@ -1,8 +1,11 @@
 //! What a run does, all of it: said on the command line, written beside the volume, and read back to do it again.
 
 mod distortion;
+mod method;
 mod outliers;
 mod phase;
+mod region;
+mod slices;
 mod stripes;
 mod volume;
 
@@ -11,10 +14,14 @@ use crate::scan::{Input, Scan};
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
 use distortion::Distortion;
-use isocenter::ct::{Ct, HalfAcquisition, InputKind, Interpolation, Options, Padding};
+use isocenter::ct::{Ct, Geometry, HalfAcquisition, InputKind, Options};
+use method::Method;
 use outliers::Outliers;
 use phase::Phase;
+use region::Region;
+pub use region::{Part, cut, range};
 use serde::{Deserialize, Serialize};
+use slices::Slices;
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use stripes::Stripes;
@@ -55,28 +62,6 @@ impl Halves {
     }
 }
 
-/// How a pixel reads a filtered row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Reading {
-    /// By Fourier transforms: the fastest, all of the row's frequencies
-    #[default]
-    Fourier,
-    /// Between two bins
-    Linear,
-}
-
-/// What is beyond the ends of a row.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
-#[serde(rename_all = "lowercase")]
-pub enum Ends {
-    /// Nothing: the sample lies within the detector
-    #[default]
-    Zero,
-    /// The row's outermost values: the sample goes on beyond the detector
-    Edge,
-}
-
 /// The steps, in their order.
 #[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, default)]
@@ -93,6 +78,10 @@ pub struct Steps {
     pub stripes: Stripes,
     #[command(flatten, next_help_heading = "Slices")]
     pub slices: Slices,
+    #[command(flatten, next_help_heading = "Iterations")]
+    pub method: Method,
+    #[command(flatten, next_help_heading = "Region")]
+    pub region: Region,
     #[command(flatten, next_help_heading = "Volume")]
     pub volume: Volume,
 }
@@ -116,20 +105,6 @@ impl FlatField {
     pub fn of_rows(&self) -> Self {
         Self { eigenflats: None, ..self.clone() }
     }
-}
-
-#[derive(Clone, Debug, Default, PartialEq, Args, Serialize, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Slices {
-    /// Join rows of a full turn about an axis near an edge
-    #[arg(long, value_enum, default_value_t)]
-    pub half_acquisition: Halves,
-    /// How a pixel reads a filtered row
-    #[arg(long, value_enum, default_value_t)]
-    pub interpolation: Reading,
-    /// What the filter sees beyond the ends of a row
-    #[arg(long, value_enum, default_value_t)]
-    pub padding: Ends,
 }
 
 /// A run.
@@ -168,6 +143,14 @@ impl Plan {
             // Slices are made in pairs, which blocks must not part: a run that goes on would make other ones.
             bail!("block is {}; it must be an even number of slices", plan.block);
         }
+        let [first, end] = plan.rows;
+        if plan.steps.method.together() && plan.block < end.saturating_sub(first) {
+            bail!(
+                "block is {}; with steps.method.variation volume slices are made all together: it must be {} or more",
+                plan.block,
+                end - first
+            );
+        }
         Ok(plan)
     }
 
@@ -189,7 +172,7 @@ impl Plan {
 
     /// Sets a plan of the library up, but for geometry and flats.
     pub fn set_up(&self, ct: &mut Ct, scan: &Scan) -> Result<()> {
-        let Steps { outliers, flats, distortion, phase, stripes, slices, volume } = &self.steps;
+        let Steps { outliers, flats, distortion, phase, stripes, slices, method, volume, .. } = &self.steps;
         let outliers = outliers.wanted();
         let integrals = matches!(scan.input(), InputKind::Auto | InputKind::LineIntegrals);
         if integrals && (outliers.is_some() || phase.method.is_some()) {
@@ -201,25 +184,54 @@ impl Plan {
         if scan.flats.is_empty() && flats.bad_pixels.is_some() {
             bail!("--bad-pixels looks for them in flats and darks, and the scan has no flats");
         }
-        let padding = match slices.padding {
-            Ends::Zero => Padding::Zero,
-            Ends::Edge => Padding::Edge,
-        };
-        let interpolation = self.interpolation();
-        ct.set_options(Options { input: scan.input(), interpolation, padding, ..Options::default() })?;
+        ct.set_options(self.options(scan)?)?;
+        if let Some(iterative) = method.wanted()? {
+            ct.set_iterative(iterative)?;
+        }
         ct.set_outliers(outliers)?;
         ct.set_distortion(distortion.wanted()?)?;
         ct.set_phase(phase.wanted(scan.pixel.millimetres())?)?;
         ct.set_stripes(stripes.wanted()?)?;
-        ct.set_half_acquisition(slices.half_acquisition.wanted(scan, self.axis).then(HalfAcquisition::default))?;
+        // Iterations take rows as they are.
+        let joined = slices.half_acquisition.wanted(scan, self.axis) && !method.iterates();
+        ct.set_half_acquisition(joined.then(HalfAcquisition::default))?;
         ct.set_output(volume.wanted()?)?;
         Ok(())
     }
 
-    pub fn interpolation(&self) -> Interpolation {
-        match self.steps.slices.interpolation {
-            Reading::Fourier => Interpolation::BandLimited,
-            Reading::Linear => Interpolation::Linear,
+    /// Options of the library.
+    pub fn options(&self, scan: &Scan) -> Result<Options> {
+        self.steps.slices.options(&self.steps.method, scan.input())
+    }
+
+    /// Refuses what does not go together, before anything is searched.
+    pub fn check(&self, ct: &mut Ct, scan: &Scan) -> Result<()> {
+        let method = &self.steps.method;
+        let mut whole = method.clone();
+        if whole.lacks_weight() {
+            // It is still to be found.
+            whole.regularisation = Some(1.0);
         }
+        if let Some(iterative) = whole.wanted()? {
+            ct.set_iterative(iterative)?;
+        }
+        ct.set_options(self.options(scan)?)?;
+        Ok(())
+    }
+
+    /// Whether a part of slices is cut out of whole ones, so that its values are those of the whole: iterations need all that rays meet, a mask is
+    /// about the middle of whole slices, and what Fourier transforms read between bins follows by a little from how far pixels reach.
+    pub fn cuts(&self, part: &Part) -> bool {
+        let Steps { slices, method, volume, .. } = &self.steps;
+        !part.is_all() && (method.iterates() || slices.by_fourier() || volume.mask_radius.is_some())
+    }
+
+    /// Sets whole slices of a scan up, and says which part of them is made.
+    pub fn whole(&self, scan: &Scan, geometry: &mut Geometry) -> Result<Part> {
+        let bins = scan.views.source.shape()[2] as f64;
+        let joined = self.steps.slices.half_acquisition.wanted(scan, self.axis);
+        // All that is seen, about the axis.
+        let seen = if joined { (2.0 * self.axis.max(bins - 1.0 - self.axis) + 1.0).ceil() } else { bins };
+        self.steps.region.set(geometry, seen)
     }
 }

@@ -1,10 +1,16 @@
 //! The page that tells of a run: one file, which needs nothing beside it.
 
+mod iterations;
 pub mod peak;
 mod picture;
 mod plot;
+mod sections;
+
+pub use iterations::Iterations;
+pub use sections::Section;
 
 use crate::names;
+use crate::volume::Places;
 use anyhow::{Context, Result};
 use isocenter::ct::FoundAxis;
 use picture::Picture;
@@ -20,16 +26,17 @@ pub struct Report {
     pub facts: Vec<(&'static str, String)>,
     /// What went on one after the other.
     pub stages: Vec<(&'static str, Duration)>,
-    /// A slice, (rows, columns).
-    pub slice: Image,
-    /// Side of its pixels in millimetres.
-    pub pixel: Option<f64>,
-    /// Line integrals of its row, (views, bins).
+    /// Planes through the volume, a slice, (lines, columns), first.
+    pub sections: Vec<Section>,
+    /// Of its voxels.
+    pub places: Places,
+    /// Line integrals of the slice's row, (views, bins).
     pub sinogram: Image,
     /// The rotation axis.
     pub axis: f64,
     /// The search for it, where there was one.
     pub found: Option<FoundAxis>,
+    pub iterations: Iterations,
     pub plan: String,
 }
 
@@ -75,7 +82,11 @@ impl Report {
         page.push_str("</table>\n");
         self.times(&mut page)?;
         page.push_str("</header>\n<main>\n");
-        self.slice(&mut page)?;
+        for section in &self.sections {
+            self.section(&mut page, section)?;
+        }
+        self.values(&mut page)?;
+        self.iterations.figure(&mut page)?;
         self.sinogram(&mut page)?;
         if let Some(found) = &self.found {
             search(&mut page, found)?;
@@ -100,34 +111,12 @@ impl Report {
         Ok(())
     }
 
-    /// The slice with its scale, and its histogram.
-    fn slice(&self, page: &mut String) -> Result<()> {
-        let picture = Picture::new(&self.slice);
-        let [low, high] = picture.window;
-        let unit = if self.pixel.is_some() { "mm" } else { "pixel" };
-        let step = self.pixel.unwrap_or(1.0);
-        let side = |n: usize| step * n as f64;
-        let [width, height] = [self.slice.columns, self.slice.rows()].map(side);
-        let about = escaped(&self.slice.caption);
-        let length = plot::bar(width);
-        let name = match self.pixel {
-            Some(_) if length < 0.1 => format!("{} \u{b5}m", plot::number(length * 1e3)),
-            Some(_) => format!("{} mm", plot::number(length)),
-            None => format!("{} pixels", plot::number(length)),
-        };
-        let (x, y) = (format!("x ({unit})"), format!("y ({unit})"));
-        let plot = Plot {
-            data: Data::Picture { address: &picture.data()?, about: &about, side: height / width },
-            x: Axis { label: &x, range: [-width / 2.0, width / 2.0] },
-            // Rows go downwards.
-            y: Axis { label: &y, range: [height / 2.0, -height / 2.0] },
-            marked: &[],
-            bar: Some((length, name)),
-        };
-        let caption = format!("{about}; black {}, white {} per {unit}", rounded(low), rounded(high));
-        writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.html()?)?;
-        let points = histogram(&self.slice.values);
-        let label = format!("attenuation (1/{unit})");
+    /// The histogram of the slice.
+    fn values(&self, page: &mut String) -> Result<()> {
+        let Some(Section { image: slice, .. }) = self.sections.first() else { return Ok(()) };
+        let [low, high] = picture::window(slice);
+        let points = histogram(&slice.values);
+        let label = format!("attenuation (1/{})", self.places.unit());
         let most = points.iter().map(|p| p[1]).fold(1.0, f64::max);
         let plot = Plot {
             data: Data::Bars(&points),
@@ -185,6 +174,9 @@ fn told(taken: Duration) -> String {
 
 /// Four digits.
 fn rounded(v: f64) -> String {
+    if v == 0.0 {
+        return "0".into();
+    }
     let digits = (3.0 - v.abs().max(1e-30).log10().floor()).clamp(0.0, 12.0) as usize;
     format!("{v:.digits$}")
 }

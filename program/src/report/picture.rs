@@ -37,10 +37,15 @@ pub fn quantiles(values: &[f32], parts: [f64; 2]) -> [f64; 2] {
     })
 }
 
+/// Values that are black and white.
+pub fn window(image: &Image) -> [f64; 2] {
+    quantiles(&image.values, BEYOND)
+}
+
 impl Picture {
     /// Means of blocks, where the image is larger than a picture should be.
     pub fn new(image: &Image) -> Self {
-        let [low, high] = quantiles(&image.values, BEYOND);
+        let [low, high] = window(image);
         let rows = image.values.len() / image.columns.max(1);
         let block = rows.max(image.columns).div_ceil(SIDE).max(1);
         let (height, width) = (rows.div_ceil(block), image.columns.div_ceil(block));

@@ -58,12 +58,11 @@ fn make(unfinished: &Path, wanted: &Wanted) -> hdf5_metno::Result<Option<u64>> {
     attribute(&data, "signal", "data")?;
     let axes = ["z", "y", "x"].map(text);
     data.new_attr::<VarLenUnicode>().shape(3).create("axes")?.write_raw(&axes)?;
-    for (name, n) in ["z", "y", "x"].into_iter().zip(shape) {
-        let step = about.pixel.unwrap_or(1.0);
-        let places: Vec<f64> = (0..n).map(|k| step * (k as f64 - (n as f64 - 1.0) / 2.0)).collect();
+    for (k, (name, n)) in ["z", "y", "x"].into_iter().zip(shape).enumerate() {
+        let places: Vec<f64> = (0..n).map(|at| about.places.at(k, at as f64)).collect();
         let axis = data.new_dataset::<f64>().shape(n).create(name)?;
         axis.write_raw(&places)?;
-        attribute(&axis, "units", if about.pixel.is_some() { "mm" } else { "pixel" })?;
+        attribute(&axis, "units", about.places.unit())?;
     }
     macro_rules! values {
         ($type:ty) => {

@@ -8,6 +8,8 @@ mod folder;
 mod format;
 mod hdf5;
 pub mod journal;
+mod places;
+mod planes;
 mod range;
 mod reserve;
 mod tiff;
@@ -18,6 +20,8 @@ pub use format::{Compression, Format};
 
 pub use contiguous::Contiguous;
 pub use direct::PAGE;
+pub use places::Places;
+pub use planes::{Sliced, Through};
 
 use crate::names;
 use anyhow::{Context, Result, bail};
@@ -72,8 +76,8 @@ pub struct Wanted<'a> {
 #[derive(Clone, Copy)]
 pub struct About<'a> {
     pub title: Option<&'a str>,
-    /// Side of a pixel in millimetres.
-    pub pixel: Option<f64>,
+    /// Where voxels are.
+    pub places: Places,
     /// Detector row of the first slice.
     pub row: usize,
     /// What integers mean: slope and offset.
@@ -164,14 +168,14 @@ pub fn free(path: &Path, format: Format) -> Result<()> {
     }
     let more = [disk::ending(path, ".info"), range::beside(&unfinished)];
     let more = more.into_iter().filter(|_| format == Format::Vol);
-    let journal = unfinished.with_added_extension("journal");
-    beside.into_iter().chain(more).chain([journal]).try_for_each(|path| names::file(&path))
+    let own = [unfinished.with_added_extension("journal"), planes::beside(&unfinished)];
+    beside.into_iter().chain(more).chain(own).try_for_each(|path| names::file(&path))
 }
 
 /// Removes what was begun; what cannot be removed is written over by the next run.
 pub fn discard(path: &Path) {
     if let Ok(path) = unfinished(path) {
-        let _ = std::fs::remove_file(range::beside(&path));
+        let _ = [range::beside(&path), planes::beside(&path)].map(std::fs::remove_file);
         let _ = if path.is_dir() { std::fs::remove_dir_all(&path) } else { std::fs::remove_file(&path) };
     }
 }

@@ -4,7 +4,7 @@
 use super::contiguous::Contiguous;
 use super::disk::{ending, rename, replace_file};
 use super::range::Ranges;
-use super::{About, Volume, Wanted};
+use super::{Places, Volume, Wanted};
 use anyhow::{Result, bail};
 use isocenter::array::DType;
 use std::fs::File;
@@ -16,13 +16,17 @@ pub struct Vol {
     path: PathBuf,
     shape: [usize; 3],
     dtype: DType,
-    pixel: Option<f64>,
+    places: Places,
 }
 
 /// Makes a file.
 pub fn create(unfinished: &Path, wanted: &Wanted) -> Result<Vol> {
     if wanted.dtype != DType::F32 && wanted.path.extension().is_some_and(|e| e.eq_ignore_ascii_case("vol")) {
         bail!(".vol files hold 32-bit floating point: name it .raw, whose .info tells the type of its numbers");
+    }
+    let [apart, _, side] = wanted.about.places.step;
+    if apart != side {
+        bail!(".info files tell one side of voxels, and --voxel gives them two: another --format is needed");
     }
     File::create(unfinished)?;
     let ranges = Ranges::create(unfinished, wanted.shape[0])?;
@@ -38,9 +42,9 @@ pub fn resume(unfinished: &Path, wanted: &Wanted) -> Result<Vol> {
 }
 
 fn at(unfinished: &Path, wanted: &Wanted, ranges: Ranges) -> Result<Vol> {
-    let Wanted { path, shape, dtype, about: About { pixel, .. }, .. } = *wanted;
+    let Wanted { path, shape, dtype, .. } = *wanted;
     let values = Contiguous::open(unfinished, 0, wanted.slice(), shape[0])?;
-    Ok(Vol { values, ranges, path: path.to_owned(), shape, dtype, pixel })
+    Ok(Vol { values, ranges, path: path.to_owned(), shape, dtype, places: wanted.about.places })
 }
 
 impl Vol {
@@ -49,7 +53,7 @@ impl Vol {
         let [low, high] = self.ranges.all()?;
         let order = if cfg!(target_endian = "little") { "LOW" } else { "HIGH" };
         // In micrometres, in as many digits as it has.
-        let voxel = self.pixel.map_or(1.0, |mm| mm * 1e3) as f32;
+        let voxel = self.places.millimetres().map_or(1.0, |[_, mm]| mm * 1e3) as f32;
         let mut info = format!(
             "! PyHST_SLAVE VOLUME INFO FILE\nNUM_X = {columns}\nNUM_Y = {rows}\nNUM_Z = {slices}\nvoxelSize = {voxel}\n\
              BYTEORDER = {order}BYTEFIRST\nValMin = {low}\nValMax = {high}\n"

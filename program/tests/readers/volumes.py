@@ -81,9 +81,11 @@ class Volumes(unittest.TestCase):
                 self.assertTrue(data.is_valid, data.issues)
                 self.assertEqual(data.signal.name, "/entry/reconstruction/data")
                 self.assertEqual(data.axes_dataset_names, ["z", "y", "x"])
-                for axis, count in zip(data.axes, (SLICES, BINS, BINS)):
+                # From the detector's middle row, which is not that of the slices, and from the axis.
+                middles = ((ROWS - 1) / 2 - FIRST, (BINS - 1) / 2, (BINS - 1) / 2)
+                for axis, count, middle in zip(data.axes, (SLICES, BINS, BINS), middles):
                     self.assertEqual(axis.attrs["units"], "mm")
-                    np.testing.assert_allclose(axis[()], PIXEL * (np.arange(count) - (count - 1) / 2), atol=1e-12)
+                    np.testing.assert_allclose(axis[()], PIXEL * (np.arange(count) - middle), atol=1e-12)
                 if depth != "f32":
                     stored = data.signal.attrs["scale_factor"], data.signal.attrs["add_offset"]
                     np.testing.assert_allclose(stored, self.scale(depth), rtol=1e-12)
@@ -158,7 +160,7 @@ class Volumes(unittest.TestCase):
         for k, transforms in enumerate(node.metadata["coordinateTransformations"]):
             scale, first = transforms[0]["scale"], transforms[1]["translation"]
             np.testing.assert_allclose(scale, PIXEL * 2**k)
-            middles = [((2**k - 1) / 2 - (count - 1) / 2) * PIXEL for count in (SLICES, BINS, BINS)]
+            middles = [((2**k - 1) / 2 - middle) * PIXEL for middle in ((ROWS - 1) / 2 - FIRST, (BINS - 1) / 2, (BINS - 1) / 2)]
             np.testing.assert_allclose(first, middles)
         if depth != "f32":
             most = {"u16": 65535, "u8": 255}[depth]

@@ -140,8 +140,8 @@ impl Head {
         fields.push(short(277, 1));
         fields.push(long(278, rows));
         fields.push(place(279, wanted.slice() as u64));
-        if let Some(pixel) = about.pixel {
-            let resolution = rational(MM_OF_CM / pixel);
+        if let Some([_, side]) = about.places.millimetres() {
+            let resolution = rational(MM_OF_CM / side);
             let field = |tag| Field { tag, kind: Kind::Rational, count: 1, bytes: resolution.clone() };
             // Pixels a centimetre.
             fields.extend([field(282), field(283), short(296, 3)]);
@@ -158,13 +158,13 @@ impl Head {
         if self.pages > 1 {
             let _ = writeln!(text, "images={0}\nslices={0}\nloop=false", self.pages);
         }
-        if let Some(pixel) = about.pixel {
+        if let Some([apart, _]) = about.places.millimetres() {
             // In as many digits as it has.
-            let _ = writeln!(text, "unit=cm\nspacing={}", (pixel / MM_OF_CM) as f32);
+            let _ = writeln!(text, "unit=cm\nspacing={}", (apart / MM_OF_CM) as f32);
         }
         if dtype != DType::F32 {
             let [slope, offset] = about.scale;
-            let unit = if about.pixel.is_some() { "1/mm" } else { "1/pixel" };
+            let unit = if about.places.known { "1/mm" } else { "1/pixel" };
             let _ = writeln!(text, "cf=0\nc0={offset}\nc1={slope}\nvunit={unit}");
         }
         text
@@ -183,7 +183,7 @@ fn rational(value: f64) -> Vec<u8> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::super::{About, Compression, Format};
+    use super::super::super::{About, Compression, Format, Places};
     use super::*;
     use std::os::unix::fs::FileExt;
     use tiff::decoder::{Decoder, DecodingResult};
@@ -193,7 +193,8 @@ mod tests {
     fn large_files_of_pages() {
         for (pages, magic) in [(4000, 42), (4100, 43)] {
             let path = std::env::temp_dir().join(format!("isocenter-pages-{pages}-{}", std::process::id()));
-            let about = About { title: None, pixel: Some(0.002), row: 0, scale: [1.0, 0.0], plan: "" };
+            let places = Places { step: [0.002; 3], first: [0.0; 3], known: true };
+            let about = About { title: None, places, row: 0, scale: [1.0, 0.0], plan: "" };
             let (shape, dtype) = ([pages, 1024, 1024], DType::U8);
             let (format, compression) = (Format::Tiff, Compression::None);
             let wanted = Wanted { path: &path, format, compression, shape, dtype, block: 128, about };

@@ -1,6 +1,6 @@
 //! `zarr.json` of the folder and of each array.
 
-use super::super::{About, Compression, Wanted};
+use super::super::{About, Compression, Places, Wanted};
 use super::level::Level;
 use super::shard::ZSTD;
 use anyhow::{Context, Result};
@@ -49,13 +49,13 @@ fn array(level: &Level) -> Value {
 const AXES: [&str; 3] = ["z", "y", "x"];
 
 fn group(wanted: &Wanted, levels: &[Level]) -> Value {
-    let Wanted { path, shape, dtype, about: About { title, pixel, scale: [slope, offset], plan, .. }, .. } = *wanted;
-    let axis = |name: &&str| match pixel {
-        Some(_) => json!({"name": name, "type": "space", "unit": "millimeter"}),
-        None => json!({"name": name, "type": "space"}),
+    let Wanted { path, shape, dtype, about: About { title, places, scale: [slope, offset], plan, .. }, .. } = *wanted;
+    let axis = |name: &&str| match places.known {
+        true => json!({"name": name, "type": "space", "unit": "millimeter"}),
+        false => json!({"name": name, "type": "space"}),
     };
     let name = title.map_or_else(|| path.file_stem().unwrap_or_default().to_string_lossy().into_owned(), str::to_owned);
-    let datasets: Vec<_> = levels.iter().enumerate().map(|(k, level)| dataset(k, level, shape, pixel)).collect();
+    let datasets: Vec<_> = levels.iter().enumerate().map(|(k, level)| dataset(k, level, places)).collect();
     let mut ome = json!({
         "version": "0.5",
         "multiscales": [{
@@ -94,15 +94,15 @@ fn group(wanted: &Wanted, levels: &[Level]) -> Value {
     })
 }
 
-/// Where a level's values are: their middles, about the volume's.
-fn dataset(k: usize, level: &Level, shape: [usize; 3], pixel: Option<f64>) -> Value {
-    let (step, factor) = (pixel.unwrap_or(1.0), (1u64 << k) as f64);
-    let first = |n: usize| step * ((factor - 1.0) / 2.0 - (n as f64 - 1.0) / 2.0);
+/// Where a level's values are: their middles.
+fn dataset(k: usize, level: &Level, places: Places) -> Value {
+    let factor = (1u64 << k) as f64;
+    let first: Vec<_> = (0..3).map(|direction| places.at(direction, (factor - 1.0) / 2.0)).collect();
     json!({
         "path": level.name,
         "coordinateTransformations": [
-            {"type": "scale", "scale": vec![step * factor; 3]},
-            {"type": "translation", "translation": shape.map(first).to_vec()},
+            {"type": "scale", "scale": places.step.map(|step| step * factor)},
+            {"type": "translation", "translation": first},
         ],
     })
 }
