@@ -5,7 +5,7 @@
 use anyhow::{Context, Result};
 use clap::ValueEnum;
 use isocenter::array::DType;
-use isocenter_program::volume::{About, Compression, Format, Wanted};
+use isocenter_program::volume::{About, Compression, Format, Places, Wanted};
 use std::path::Path;
 use std::time::Instant;
 
@@ -24,7 +24,8 @@ fn main() -> Result<()> {
     let slice = side * side * DType::U16.size();
     let some = bytes.len() / slice;
     let path = Path::new(name);
-    let about = About { title: None, pixel: Some(0.001), row: 0, scale: [1.0, 0.0], plan: "" };
+    let places = Places { step: [0.001; 3], first: [0.0; 3], known: true };
+    let about = About { title: None, places, row: 0, scale: [1.0, 0.0], plan: "" };
     let (shape, dtype) = ([side; 3], DType::U16);
     let wanted = Wanted { path, format: Format::of(path), compression, shape, dtype, block: BLOCK, about };
     let start = Instant::now();

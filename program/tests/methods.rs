@@ -577,7 +577,7 @@ fn what_cannot_be_is_refused() {
         let error = String::from_utf8_lossy(&output.stderr);
         assert!(!output.status.success() && error.contains(told), "{words:?}: {error}");
         assert!(!error.contains("iterative.") && !error.contains("options."), "{words:?}: {error}");
-        for name in ["v.h5", "v.h5.unfinished", "v.toml", "v.vol.unfinished"] {
+        for name in ["v.h5", "v.h5.unfinished", "v.vol", "v.vol.unfinished"] {
             assert!(!folder.path(name).exists(), "{words:?}: {name} of a refused run");
         }
     }

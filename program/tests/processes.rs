@@ -166,7 +166,6 @@ fn iterations_go_on() {
     scan(&folder.path("scan.h5"), ROWS, None);
     let words =
         ["recon", "scan.h5", "--axis", "30.5", "--device", "cpu", "--algorithm", "sirt", "--iterations", "3", "-o"];
-    succeeds(&run(&folder, ISOCENTER, &[words.as_slice(), &["whole.h5"]].concat()));
     let begin = [words.as_slice(), &["parts.h5", "--begin", "2"]].concat();
     succeeds(&run(&folder, ISOCENTER, &begin));
     let text = std::fs::read_to_string(folder.path("parts.toml")).expect("a plan");
@@ -177,6 +176,9 @@ fn iterations_go_on() {
     let kept = std::fs::read(&planes).expect("planes");
     std::fs::remove_file(&planes).expect("removed");
     succeeds(&run(&folder, ISOCENTER, &["repeat", "parts.toml", "--device", "cpu", "--part", "2/2"]));
+    let plan = text.replace("parts.h5", "whole.h5");
+    std::fs::write(folder.path("plan.toml"), plan).expect("a plan");
+    succeeds(&run(&folder, ISOCENTER, &["repeat", "plan.toml", "--device", "cpu"]));
     assert!(volume(&folder, "parts.h5") == volume(&folder, "whole.h5"));
     let page = std::fs::read_to_string(folder.path("parts.html")).expect("a report");
     // Of 27 slices in blocks of 8 the first part has 16.
@@ -282,15 +284,19 @@ mod mpi {
         scan(&folder.path("scan.h5"), ROWS, None);
         let words = "recon scan.h5 --axis 30.5 --device cpu --columns 5..50 --algorithm total-variation --minimum 0 --iterations 40 -o";
         let with = |output| words.split(' ').chain([output]).collect::<Vec<_>>();
-        succeeds(&run(&folder, ISOCENTER, &with("one.h5")));
         let told = succeeds(&runs(&folder, 3, &with("three.h5")));
         assert_eq!(told.matches("regularisation ").count(), 1, "{told}");
+        // The same plan by one process: blocks of eight slices, and one of three.
+        let plan = std::fs::read_to_string(folder.path("three.toml")).expect("a plan");
+        assert!(plan.contains("block = 8"), "{plan}");
+        std::fs::write(folder.path("plan.toml"), plan.replace("three.h5", "one.h5")).expect("a plan");
+        succeeds(&run(&folder, ISOCENTER, &["repeat", "plan.toml", "--device", "cpu"]));
         assert!(volume(&folder, "one.h5") == volume(&folder, "three.h5"));
         assert!(pictures(&folder, "one.h5") == pictures(&folder, "three.h5"));
         let objective = |name: &str| {
             let page = std::fs::read_to_string(folder.path(name)).expect("a report");
             assert!(!page.contains("by other runs"));
-            let caption = page.split("summed over slices; ").nth(1).expect("a caption").to_owned();
+            let caption = page.split("summed over slices: ").nth(1).expect("a caption").to_owned();
             caption.split(" at iteration 40").next().and_then(|number| number.parse::<f64>().ok()).expect("a number")
         };
         // Four digits are told, of sums in another order.

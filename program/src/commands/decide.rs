@@ -179,7 +179,7 @@ fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2
     for k in 0..groups {
         let row = (first + (2 * k + 1) * (end - first) / (2 * groups)).saturating_sub(each / 2);
         let inside = |at: usize| {
-            let [y, x] = part.from_axis([at / nx % ny, at % nx]);
+            let [y, x] = part.off_axis([at / nx % ny, at % nx]);
             x.hypot(y) <= radius
         };
         prepared.stream(row..row + each, |_, bytes| {

@@ -141,7 +141,7 @@ impl<'a> Prepared<'a> {
     /// Where its voxels are, the first of which is of this detector row.
     fn places(&self, row: usize) -> Places {
         let Geometry { bin_pitch: apart, pixel_size: side, rows, .. } = self.geometry;
-        let [line, column] = self.part.from_axis([0, 0]);
+        let [line, column] = self.part.off_axis([0, 0]);
         let first = [row as f64 - (rows as f64 - 1.0) / 2.0, line, column];
         Places { step: [apart, side, side], first, known: self.scan.pixel.millimetres().is_some() }
     }
@@ -250,11 +250,8 @@ impl Run<'_> {
         volume.finish()?;
         journal::remove(&unfinished)?;
         stopwatch.stage("finishing");
-        let made = match task {
-            Task::Part(_) => blocks.len() * wanted.block,
-            _ => (count - done.len()) * wanted.block,
-        };
-        let iterations = Iterations { found, slices: made.min(slices), of: slices };
+        let made = blocks.iter().map(|k| ((k + 1) * wanted.block).min(slices) - k * wanted.block).sum();
+        let iterations = Iterations { found, slices: made, of: slices };
         self.report((sections, places, iterations), [prepared.read, writing], shape, memory, &stopwatch)?;
         stopwatch.stage("report");
         println!(
@@ -319,19 +316,24 @@ impl Run<'_> {
                 }
                 // Others have taken those in between.
                 before += shares[taken.clone()].iter().map(Range::len).sum::<usize>();
-                self.watch.part(before as f64 / all, share.len() as f64 / all);
-                let start = share.start * block;
-                let rows = first + start..(first + share.end * block).min(end);
-                let mut begun = share.start;
-                prepared.stream(rows.clone(), |at, slices| {
-                    behind.slices(start + at, slices)?;
-                    let made = rows.start + at + slices.len() / slice;
-                    while begun < share.end && (first + (begun + 1) * block).min(end) <= made {
-                        behind.block(begun)?;
-                        begun += 1;
-                    }
-                    Ok(())
-                })?;
+                let pieces =
+                    if self.plan.by_blocks() { share.clone().map(|k| k..k + 1).collect() } else { vec![share.clone()] };
+                for piece in pieces {
+                    let done = before + piece.start - share.start;
+                    self.watch.part(done as f64 / all, piece.len() as f64 / all);
+                    let start = piece.start * block;
+                    let rows = first + start..(first + piece.end * block).min(end);
+                    let mut begun = piece.start;
+                    prepared.stream(rows.clone(), |at, slices| {
+                        behind.slices(start + at, slices)?;
+                        let made = rows.start + at + slices.len() / slice;
+                        while begun < piece.end && (first + (begun + 1) * block).min(end) <= made {
+                            behind.block(begun)?;
+                            begun += 1;
+                        }
+                        Ok(())
+                    })?;
+                }
                 taken = taken.end..self.team.next()?;
             }
             Ok(())

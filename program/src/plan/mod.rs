@@ -219,6 +219,12 @@ impl Plan {
         Ok(())
     }
 
+    /// Whether each block is made for itself, so that its values do not follow from those that a process makes with it: how slices lie side by side in
+    /// a processor's vectors moves roundings. What goes through Fourier transforms goes in pairs, wherever it lies.
+    pub fn by_blocks(&self) -> bool {
+        self.steps.method.iterates() || !self.steps.slices.by_fourier()
+    }
+
     /// Whether a part of slices is cut out of whole ones, so that its values are those of the whole: iterations need all that rays meet, a mask is
     /// about the middle of whole slices, and what Fourier transforms read between bins follows by a little from how far pixels reach.
     pub fn cuts(&self, part: &Part) -> bool {

@@ -65,7 +65,7 @@ impl Part {
     }
 
     /// Line and column of one of its pixels, from the middle of a whole slice, which is at the rotation axis.
-    pub fn from_axis(&self, place: [usize; 2]) -> [f64; 2] {
+    pub fn off_axis(&self, place: [usize; 2]) -> [f64; 2] {
         [0, 1].map(|k| (self.kept[k].start + place[k]) as f64 - (self.whole[k] as f64 - 1.0) / 2.0)
     }
 }
@@ -140,7 +140,7 @@ mod tests {
             // Column 0 of the part is as far from the axis as it was.
             let axis = (geometry.nx as f64 - 1.0) / 2.0 + geometry.x_offset;
             assert_eq!(axis + columns.start as f64, middle);
-            assert_eq!(part.from_axis([0, 0])[1], -axis);
+            assert_eq!(part.off_axis([0, 0])[1], -axis);
         }
         for region in [
             region(Some([2, 11]), None, None),

@@ -230,6 +230,14 @@ fn what_is_not_to_be_had_is_refused_at_once() {
         let told = run(&folder, more, &[]).expect_err(more);
         assert!(told.contains(word), "{more}: {told}");
     }
+    // Options stand in for keys.
+    for (more, option) in
+        [("FBFILTER = 2\n", ["--filter", "hann"]), ("ITERATIVE_CORRECTIONS = 50\n", ["--algorithm", "cgls"])]
+    {
+        assert!(run(&folder, more, &[]).is_err(), "{more}");
+        let (told, _) = run(&folder, more, &option).expect(more);
+        assert!(told.contains(&format!("{} is given", option[0])), "{told}");
+    }
     std::fs::write(folder.path("text.par"), "nothing\n").expect("a file");
     let output = isocenter(&folder, &["recon", "text.par"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("no parameter file"));

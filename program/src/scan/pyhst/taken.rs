@@ -127,7 +127,9 @@ impl Parameters {
             "UNSHARP_LOG" | "UNSHARP_LoG" => Fate::Ignored("no unsharp mask, or a Gaussian's".into()),
             "ZEROOFFMASK" if on() => unless(&["--mask"], &["--mask=1".into()]),
             "FBFILTER" if matches!(value, "0" | "1") => Fate::Scan("the ramp filter".into()),
-            "FBFILTER" => Fate::Refused("a filter other than the ramp".into()),
+            "FBFILTER" if given("--filter") => Fate::Ignored("--filter is given".into()),
+            "FBFILTER" => Fate::Refused("a filter other than the ramp; --filter names one".into()),
+            "ITERATIVE_CORRECTIONS" if given("--algorithm") => Fate::Ignored("--algorithm is given".into()),
             "OPTIONS" => {
                 let mut words = Vec::new();
                 if self.option("padding") == Some("E") && !given("--padding") {
