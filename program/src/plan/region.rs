@@ -96,11 +96,6 @@ impl Region {
         };
         Ok(Part { whole: [side, side], kept: [kept("lines", self.lines)?, kept("columns", self.columns)?] })
     }
-
-    /// Side of a slice's pixel, where it is another one than the detector's.
-    pub fn voxel(&self) -> Option<f64> {
-        self.voxel
-    }
 }
 
 /// Makes of a geometry of whole slices that of a part.
