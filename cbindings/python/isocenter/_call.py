@@ -104,8 +104,18 @@ def report_log(_user, level, message):
     call = running()
     with call.guarded():
         # To say it in Python's words takes as long as a small calculation.
-        if call.log and getattr(call.log, "hears", lambda _: True)(level):
+        if call.log and not getattr(_thread, "quiet", False) and getattr(call.log, "hears", lambda _: True)(level):
             call.log(level, f"{called()}: {in_python(message.decode())}")
+
+
+@contextlib.contextmanager
+def quietly():
+    """Calls of this thread, in here, log nothing: what they would doubt was not a caller's choice."""
+    before, _thread.quiet = getattr(_thread, "quiet", False), True
+    try:
+        yield
+    finally:
+        _thread.quiet = before
 
 
 @contextlib.contextmanager

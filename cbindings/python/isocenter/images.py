@@ -84,7 +84,7 @@ def write_nifti(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", descript
     TypeError, ValueError
         Where an argument is none of these.
     """
-    nibabel = _nibabel()
+    nibabel = nibabel_package()
     image, voxel, centre = _checked(image, voxel, centre)
     if image.dtype.name not in _TYPES:
         raise wrong(TypeError, f"image is {image.dtype}; it must be one of {', '.join(_TYPES)}")
@@ -122,7 +122,7 @@ def read_nifti(path, *, position="HFS"):
     ValueError
         Of a file that is no NIfTI file, has several volumes, says nothing of its place, or whose axes are rotated.
     """
-    nibabel = _nibabel()
+    nibabel = nibabel_package()
     try:
         file = nibabel.load(os.fspath(path))
     except nibabel.filebasedimages.ImageFileError as e:
@@ -238,7 +238,8 @@ def dicom_geometry(shape, voxel, centre=(0.0, 0.0, 0.0), *, position="HFS"):
             "PatientPosition": position}
 
 
-def _nibabel():
+def nibabel_package():
+    """The package nibabel, which only NIfTI files need."""
     try:
         import nibabel
     except ImportError as e:

@@ -291,9 +291,9 @@ class Images(Files):
     def test_slices_and_repetitions(self):
         made = []
         for repetition in (0, 1):
-            for which in (2, 0, 5):
+            for i, which in enumerate((2, 0, 5)):
                 part = (1 + which) * (1 - 0.5 * repetition) * self.full
-                made += lines(part, repetition=repetition, slice=which, position=(0, 0, 6.0 * which), read_dir=(1, 0, 0), phase_dir=(0, 1, 0), slice_dir=(0, 0, 1))
+                made += lines(part, repetition=repetition, slice=which, position=(0, 0, (15.0, 0, 30)[i]), read_dir=(1, 0, 0), phase_dir=(0, 1, 0), slice_dir=(0, 0, 1))
         path = self.write(made)
         raw = isocenter.raw.read(path)
         self.assertEqual((raw.counters["slice"], raw.counters["repetition"]), ((0, 2, 5), (0, 1)))

@@ -108,6 +108,11 @@ impl Field {
     pub(super) fn suspicion(&self) -> Option<String> {
         let [first, last] = range(self.seconds.iter().copied());
         let [slowest, fastest] = range(self.decay.iter().flat_map(|d| d.iter().copied()));
+        if first == 0.0 && last == 0.0 && self.seconds.len() > 1 {
+            return Some(
+                "times are all 0: field and decay change nothing; time is that from the excitation to each sample".into(),
+            );
+        }
         if last - first > 2.0 {
             return Some(format!(
                 "times reach from {first} to {last} s: a readout takes milliseconds; are they in seconds?"

@@ -143,5 +143,6 @@ fn what_is_odd_about_a_field_is_told() {
     let with = |seconds: Vec<f64>, decay: Option<Vec<f64>>| Field::new(vec![10.0; 3], decay, seconds).suspicion();
     assert!(with(vec![0.0, 20.0], None).is_some_and(|s| s.contains("seconds")));
     assert!(with(vec![0.0, 0.02], Some(vec![0.05; 3])).is_some_and(|s| s.contains("1/s")));
+    assert!(with(vec![0.0; 3], None).is_some_and(|s| s.contains("all 0")));
     assert_eq!(with(vec![0.0, 0.02], Some(vec![20.0; 3])), None);
 }

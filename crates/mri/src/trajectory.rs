@@ -50,6 +50,8 @@ pub struct Trajectory {
 
 /// Values in single precision may be this much over the bound: +-pi rounded to 24 bits is.
 const SLACK: f64 = 1.0 + 1e-6;
+/// A trajectory that reaches no farther than this part of the bound has its unit, and samples beyond: of a gradient's raster, or measured.
+const BEYOND: f64 = 1.1;
 /// A trajectory that stays within this part of the bound may have another unit: cycles taken for radians stay within 0.16.
 const SUSPICIOUS: f64 = 0.25;
 
@@ -74,10 +76,20 @@ impl Trajectory {
         if !fits(unit) {
             let over = |k: &usize| values[*k].abs() > unit.bound(sizes[k % dims]) * SLACK;
             let first = (0..values.len()).find(over).unwrap_or_default();
+            let reach = (0..dims).map(|d| largest[d] / unit.bound(sizes[d])).fold(0.0, f64::max);
             let others: Vec<&str> = Unit::ALL.into_iter().filter(|u| fits(*u)).map(Unit::name).collect();
-            let hint = match others.len() {
-                0 => "no unit fits all samples".to_owned(),
-                _ => format!("all samples would fit {}", others.join(" or ")),
+            let hint = if reach <= BEYOND {
+                format!(
+                    "no sample is more than {:.2} % beyond that: clip values to the range, leave those samples out, or \
+                     multiply the trajectory by {:.4}",
+                    // Rounded up, and down, so that both are true.
+                    ((reach - 1.0) * 1e4).ceil() / 100.0,
+                    (1e4 / reach).floor() / 1e4
+                )
+            } else if others.is_empty() {
+                "no unit fits all samples".to_owned()
+            } else {
+                format!("all samples would fit {}", others.join(" or "))
             };
             fail!(
                 OutOfRange,
@@ -171,6 +183,9 @@ fn suspicion(unit: Unit, samples: usize, reach: &dyn Fn(Unit, usize) -> Option<f
 /// A remark on an axis whose range is not used by just so much as it is shorter than the longest one: frequencies per field of view were
 /// divided by the longest axis, where each has its own number of voxels.
 fn divided_by_the_longest(unit: Unit, sizes: &[usize], largest: &[f64]) -> Option<String> {
+    if unit == Unit::CyclesPerFieldOfView {
+        return None;
+    }
     let longest = sizes.iter().copied().max()?;
     let part = |d: usize| largest[d] / unit.bound(sizes[d]);
     let full = (0..sizes.len()).any(|d| sizes[d] == longest && part(d) > 0.9);
@@ -186,4 +201,36 @@ fn divided_by_the_longest(unit: Unit, sizes: &[usize], largest: &[f64]) -> Optio
         unit.name(),
         sizes[d]
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn refused(values: &[f64], unit: Unit) -> String {
+        Trajectory::new(values, unit, [1, 64, 64], 2).expect_err("out of range").to_string()
+    }
+
+    #[test]
+    fn what_is_a_little_beyond_the_range_is_no_other_unit() {
+        let message = refused(&[-0.500015, 0.0, 0.4, 0.1], Unit::CyclesPerVoxel);
+        assert!(message.contains("no sample is more than 0.01 % beyond") && message.contains("by 0.9999"), "{message}");
+        assert!(!message.contains("would fit"), "{message}");
+        let message = refused(&[33.0, 0.0], Unit::CyclesPerFieldOfView);
+        assert!(message.contains("3.13 % beyond") && message.contains("by 0.9696"), "{message}");
+        let message = refused(&[3.0, 0.0], Unit::CyclesPerVoxel);
+        assert!(message.ends_with("all samples would fit cycles per field of view or radians per voxel"), "{message}");
+    }
+
+    #[test]
+    fn cycles_per_field_of_view_are_not_divided_by_the_longest_axis() {
+        let remark = |unit, scale: f64| {
+            let values = [-scale, -0.75 * scale, 0.96 * scale, 0.7 * scale];
+            let (x, y) = (if unit == Unit::CyclesPerVoxel { 0.5 } else { 48.0 }, if unit == Unit::CyclesPerVoxel { 0.5 } else { 36.0 });
+            let values = [values[0] * x, values[1] * y, values[2] * x, values[3] * y];
+            Trajectory::new(&values, unit, [1, 72, 96], 2).expect("a trajectory").suspicion().is_some()
+        };
+        assert!(remark(Unit::CyclesPerVoxel, 1.0));
+        assert!(!remark(Unit::CyclesPerFieldOfView, 1.0));
+    }
 }

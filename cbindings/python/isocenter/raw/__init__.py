@@ -5,13 +5,14 @@
 >>> isocenter.raw.write_png("scan.png", made)
 
 `reconstruct` whitens noise, joins coils, finds their sensitivities and solves for the image (SENSE by conjugate gradient). `read` gives
-samples, trajectory and geometry, for steps of your own. ``python -m isocenter.raw scan.h5 -o scan.png`` is the same as a command.
+samples, trajectory and geometry, for steps of your own. ``python -m isocenter.raw scan.h5 -o scan.png`` is the same as a command; ``-o scan.nii.gz`` writes images with their place.
 
 This needs the package ismrmrd: ``pip install isocenter[ismrmrd]``.
 """
-from ._file import Raw, Readouts, Space, read
+from ._file import KINDS, Raw, Readouts, Space, read
+from ._nifti import write_nifti
 from ._picture import upright, write_png
 from ._reconstruction import Reconstruction, reconstruct
 from ._trajectory import UNITS
 
-__all__ = ["UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_png"]
+__all__ = ["KINDS", "UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_nifti", "write_png"]

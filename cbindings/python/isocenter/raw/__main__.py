@@ -11,10 +11,17 @@ import isocenter.raw
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m isocenter.raw", description="Reconstructs images from an ISMRMRD file of raw MRI data.")
     parser.add_argument("file", help="ISMRMRD file (HDF5)")
-    parser.add_argument("-o", "--output", help="a picture, NAME.png, or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
+    parser.add_argument("-o", "--output", help="a picture, NAME.png; magnitudes with their place, NAME.nii or NAME.nii.gz; or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
     for name in ("slice", "contrast", "phase", "repetition", "set"):
         parser.add_argument(f"--{name}", type=int, help="of the file's counter; all without it")
     parser.add_argument("--encoding", type=int, default=0, help="which of the header's encoding spaces (0)")
+    parser.add_argument("--group", default="dataset", help="where in the file the data set is (dataset)")
+    parser.add_argument("--kind", choices=isocenter.raw.KINDS, help="in place of the header's word for the trajectory")
+    parser.add_argument("--coils", type=numbers, help="those to use, such as 0,1,4-7, counted from 0; all without it")
+    parser.add_argument("--trajectory", metavar="NAME.npy", help="real (readouts, samples, 2 or 3), x first, in place of the file's")
+    parser.add_argument("--maps", metavar="NAME.npy", help="sensitivities, complex (coils, y, x) or (coils, z, y, x), in place of those of the calibration")
+    parser.add_argument("--weights", metavar="NAME.npy", help="density weights of a frame's samples, real (samples,)")
+    parser.add_argument("--whitening", metavar="NAME.npy", help="a matrix, complex (coils, coils), in place of the noise measurement; none: samples stay as they are")
     parser.add_argument("--unit", choices=isocenter.raw.UNITS, help="of the trajectory; found without it, where just one fits")
     parser.add_argument("--virtual-coils", type=int, help="the most to solve for (12, or 8 of a volume); 0: all coils")
     parser.add_argument("--calibration", type=int, default=24, help="lines of the middle of k-space for coil sensitivities (24)")
@@ -24,26 +31,50 @@ def main(arguments=None):
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     given = parser.parse_args(arguments)
-    if given.output and not given.output.endswith((".png", ".npy")):
-        parser.error(f"--output is {given.output}; it must end in .png or .npy")
+    if given.output and not given.output.endswith((".png", ".npy", ".nii", ".nii.gz")):
+        parser.error(f"--output is {given.output}; it must end in .png, .nii, .nii.gz or .npy")
     try:
         run(given)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
         sys.exit(f"isocenter.raw: {e}")
 
 
+def numbers(text):
+    """Such as 0,1,4-7."""
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        found += range(int(first), int(last or first) + 1)
+    return found
+
+
+def array(name, path):
+    """Of a file, or None."""
+    if path is None:
+        return None
+    try:
+        return numpy.load(path)
+    except (OSError, ValueError) as e:
+        raise ValueError(f"--{name} is {path}, which is no array of NumPy ({e})") from None
+
+
 def run(given):
-    raw = isocenter.raw.read(given.file, encoding=given.encoding)
+    raw = isocenter.raw.read(given.file, encoding=given.encoding, group=given.group, kind=given.kind, coils=given.coils)
     print(raw)
     if not given.output:
         return
     words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop".split()
-    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), **{word: getattr(given, word) for word in words})
+    arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
+    whitening = False if given.whitening == "none" else array("whitening", given.whitening)
+    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, **arrays,
+                                     **{word: getattr(given, word) for word in words})
     print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
-    print(f"noise {'whitened' if made.whitened else 'not measured'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "
-          f"maps from {made.calibration}, residual {made.residual:.2g}")
+    print(f"noise {'whitened' if made.whitened else 'not whitened'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "
+          f"maps {'given' if given.maps else f'from {made.calibration}'}, residual {made.residual:.2g}")
     if given.output.endswith(".png"):
         isocenter.raw.write_png(given.output, made)
+    elif ".nii" in given.output[-7:]:
+        isocenter.raw.write_nifti(given.output, made)
     else:
         numpy.save(given.output, made.images)
     print(f"written: {given.output}")

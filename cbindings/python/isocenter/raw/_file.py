@@ -1,53 +1,39 @@
-"""ISMRMRD files: header, and the samples that are chosen."""
+"""ISMRMRD files: what their headers say, and the samples that are chosen."""
+import logging
 import math
-import os
+import warnings
 from collections import namedtuple
 
 import numpy
 
 from ..coils import coil_whitening
 from ..errors import wrong
-from . import _trajectory
+from . import _header, _lines, _trajectory
+from ._acquisitions import Acquisitions, packages
+from ._header import Space
 
 COUNTERS = ("repetition", "contrast", "phase", "set", "slice")
 # Not of an image, by the names of ISMRMRD's flags.
 SKIPPED = ("NOISE_MEASUREMENT", "NAVIGATION_DATA", "PHASECORR_DATA", "HPFEEDBACK_DATA", "DUMMYSCAN_DATA", "RTFEEDBACK_DATA",
            "SURFACECOILCORRECTIONSCAN_DATA", "PHASE_STABILIZATION_REFERENCE", "PHASE_STABILIZATION")
-BLOCK = 1024  # acquisitions that are read at a time
+KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
+LINES = ("", "cartesian", "epi")  # which are lines where there is no trajectory
+LOOKED_AT = 256  # readouts that a decision about all of them is made of
 
-
-class Space(namedtuple("Space", "shape field_of_view")):
-    """A grid: `shape` in voxels and `field_of_view` in mm, both z, y, x."""
-    __slots__ = ()
-
-    @property
-    def voxel(self):
-        """Sides of a voxel in mm, z, y, x."""
-        return tuple(f / n for f, n in zip(self.field_of_view, self.shape))
-
-
-Readouts = namedtuple("Readouts", "samples trajectory unit times grid position read_dir phase_dir slice_dir dwell acquisitions")
+Readouts = namedtuple("Readouts", "samples trajectory unit times grid position read_dir phase_dir slice_dir dwell acquisitions lines")
 Readouts.__doc__ = """Samples of one image.
 
 `samples` are complex64 (coils, samples); `trajectory` float32 (samples, 2), or (samples, 3) of a volume, x first, in `unit`, which is
-"cycles_per_voxel" of the image's voxels; `times` float64 (samples,), in seconds since the first sample of its readout; `grid` the
+"cycles_per_voxel" of the image's voxels; `times` float64 (samples,), in seconds since the first sample of its readout, or NaN of echo-planar
+lines, which the file does not time from their excitation; `grid` the
 voxels (z, y, x) to solve for, which are more than the image's where the encoded field of view is larger; `position` of the centre in
 mm, `read_dir`, `phase_dir` and `slice_dir` unit vectors, all towards the patient's left, back and head; `dwell` seconds from sample
-to sample; `acquisitions` the numbers of the readouts in the file."""
+to sample; `acquisitions` the numbers of the readouts in the file; `lines` whether they are Cartesian lines."""
+
+_log = logging.getLogger("isocenter")
 
 
-def packages():
-    """The packages h5py and ismrmrd, which only this module needs."""
-    try:
-        import h5py
-        import ismrmrd
-        import ismrmrd.xsd
-    except ImportError as e:
-        raise wrong(ImportError, f"ISMRMRD files need the package ismrmrd ({e}): pip install isocenter[ismrmrd], or pip install ismrmrd") from e
-    return h5py, ismrmrd
-
-
-def read(path, *, encoding=0, group="dataset"):
+def read(path, *, encoding=0, group="dataset", kind=None, coils=None):
     """Opens an ISMRMRD file (HDF5).
 
     Parameters
@@ -57,6 +43,11 @@ def read(path, *, encoding=0, group="dataset"):
         Which of the header's encoding spaces.
     group : str
         Where in the file the data set is.
+    kind : {"cartesian", "epi", "radial", "goldenangle", "spiral", "other"}, optional
+        In place of the header's word for the trajectory: the first two are lines, whatever trajectory the file has; the others take it.
+    coils : sequence of int, optional
+        Those to use, counted from 0 in the file's order; None uses all. Coils without noise in the noise measurement are left out, with
+        a warning.
 
     Returns
     -------
@@ -69,7 +60,7 @@ def read(path, *, encoding=0, group="dataset"):
     ValueError
         Where it is no ISMRMRD file, or has no data for an image; the message says what it has.
     """
-    return Raw(path, encoding=encoding, group=group)
+    return Raw(path, encoding=encoding, group=group, kind=kind, coils=coils)
 
 
 class Raw:
@@ -78,10 +69,17 @@ class Raw:
     Attributes
     ----------
     kind : str
-        The header's word for the trajectory: "cartesian", "radial", "spiral", ...
+        The header's word for the trajectory, in lower case: "cartesian", "radial", "spiral", ...; or that which was given.
     encoded, recon : Space
         Voxels and field of view of the encoding and of the image.
+    vendor : str
+        Of the scanner, "" where the header has none.
+    conjugated : bool
+        Samples are the complex conjugates of the file's: Siemens' directions are for samples with exp(+2 pi i k.r).
     coils : int
+        That are used.
+    channels : tuple of int
+        Their numbers in the file.
     counters : dict
         The values of repetition, contrast, phase, set and slice that the data for images have.
     noise : numpy.ndarray or None
@@ -91,29 +89,35 @@ class Raw:
     noise_bandwidth : float
         The receiver's relative noise bandwidth, 1 where the header has none.
     calibrated : bool
-        Some acquisitions are flagged as calibration for parallel imaging.
+        Some acquisitions are flagged as calibration for parallel imaging, in this encoding space or in another.
+    xml : bytes
+        The header.
     header
-        Of the package ismrmrd: all that the file says.
+        The same, of the package ismrmrd; None where that does not take it.
     """
 
-    def __init__(self, path, *, encoding=0, group="dataset"):
-        h5py, ismrmrd = packages()
-        self._path, self._group, self._flags = os.fspath(path), group, ismrmrd
-        table = self._open(h5py)
-        with table.file:
-            self.header = self._header(table.parent, ismrmrd)
-            self._heads = table.fields("head")[:] if table.size else numpy.zeros(0, table.dtype["head"])
-        encodings = self.header.encoding
-        if not isinstance(encoding, int) or not 0 <= encoding < len(encodings):
-            raise wrong(ValueError, f"encoding is {encoding!r}; {self._path} has {len(encodings)}, counted from 0")
-        spaces = encodings[encoding]
-        self.encoded, self.recon = _space(spaces.encodedSpace), _space(spaces.reconSpace)
-        if min(map(min, (*self.encoded, *self.recon))) <= 0:
-            raise wrong(ValueError, f"{self._path}: the header's encodedSpace is {tuple(self.encoded)} and its reconSpace "
-                                    f"{tuple(self.recon)}; sizes must be above 0")
-        self.kind = getattr(spaces.trajectory, "value", spaces.trajectory)
-        self._centres = _centres(spaces.encodingLimits, self.encoded.shape)
+    def __init__(self, path, *, encoding=0, group="dataset", kind=None, coils=None):
+        self._table = Acquisitions(path, group)
+        self._path, self._heads, self.xml = self._table.path, self._table.heads, self._table.xml
+        try:
+            header = _header.parsed(self.xml)
+        except (ValueError, SyntaxError) as e:  # the second is XML's
+            raise wrong(ValueError, f"{self._path}: the header {group}/xml is no ISMRMRD header ({e})") from None
+        self._encodings = header.encodings
+        if isinstance(encoding, bool) or not isinstance(encoding, int) or not 0 <= encoding < len(self._encodings):
+            raise wrong(ValueError, f"encoding is {encoding!r}; {self._path} has {len(self._encodings)}, counted from 0")
+        if kind is not None and kind not in KINDS:
+            raise wrong(ValueError, f"kind is {kind!r}; it must be one of " + ", ".join(map(repr, KINDS)))
+        self._given_kind, self._encoding = kind, encoding
+        self._space = self._encodings[encoding]
+        self.encoded, self.recon, self.kind = self._space.encoded, self._space.recon, kind or self._space.kind
+        self._check_sizes(self._space)
+        _header.doubt(self._space)
+        self.vendor, self.noise_bandwidth = header.vendor, header.noise_bandwidth or 1.0
+        self.conjugated = self._table.conjugate = "siemens" in self.vendor.lower()
+        self._known = {}  # what was found out about the file
         self._choose(encoding)
+        self._choose_coils(coils)
         self._read_noise()
 
     def __repr__(self):
@@ -121,48 +125,30 @@ class Raw:
         return (f"<isocenter.raw.Raw: kind={self.kind!r}, coils={self.coils}, encoded={self.encoded.shape}, recon={self.recon.shape}, "
                 f"voxel={tuple(round(v, 4) for v in self.recon.voxel)}, {'noise, ' if self.noise is not None else ''}{several or 'one image'}>")
 
-    def _open(self, h5py=None):
-        h5py = h5py or packages()[0]
-        if not os.path.exists(self._path):
-            raise wrong(FileNotFoundError, f"{self._path} is not there")
-        try:
-            file = h5py.File(self._path, "r")
-        except OSError as e:
-            raise wrong(ValueError, f"{self._path} is no ISMRMRD file, which is HDF5 ({e}): convert the scanner's own format first, by "
-                                    "siemens_to_ismrmrd, philips_to_ismrmrd or ge_to_ismrmrd") from None
-        table = file.get(f"{self._group}/data")
-        if table is None or "head" not in (table.dtype.names or ()):
-            seen = ", ".join(sorted(file)) or "nothing"
-            file.close()
-            raise wrong(ValueError, f"{self._path} has no acquisitions in {self._group}/data, where ISMRMRD files have them; it has {seen}. If "
-                                    "one of these is the data set, pass group=")
-        return table
-
-    def _header(self, folder, ismrmrd):
-        if "xml" not in folder:
-            raise wrong(ValueError, f"{self._path} has no header, {self._group}/xml: matrix and field of view are there")
-        text = numpy.ravel(folder["xml"][()])[0]
-        try:
-            return ismrmrd.xsd.CreateFromDocument(text)
-        except Exception as e:  # of whichever XML parser it is that day
-            raise wrong(ValueError, f"{self._path}: the header {self._group}/xml is no ISMRMRD header ({e})") from None
-
-    def _flagged(self, name, heads=None):
-        """Which acquisitions have a flag; flags count from 1."""
-        bit = getattr(self._flags, "ACQ_" + name) - 1
-        heads = self._heads if heads is None else heads
-        return (heads["flags"].astype(numpy.uint64) >> numpy.uint64(bit) & numpy.uint64(1)).astype(bool)
+    @property
+    def header(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                return packages()[1].xsd.CreateFromDocument(self.xml)
+            except Exception:  # of whichever XML parser it is that day
+                return None
 
     def _choose(self, encoding):
-        heads = self._heads
-        skipped = {name: self._flagged("IS_" + name) for name in SKIPPED}
-        left = heads["encoding_space_ref"] == encoding
-        for of_it in skipped.values():
-            left &= ~of_it
-        both = self._flagged("IS_PARALLEL_CALIBRATION_AND_IMAGING")
-        only = self._flagged("IS_PARALLEL_CALIBRATION") & ~both
-        self._imaging, self._calibration = left & ~only, left & (only | both)
+        heads, flagged = self._heads, self._table.flagged
+        skipped = {name: flagged("IS_" + name) for name in SKIPPED}
+        left = ~numpy.logical_or.reduce(list(skipped.values()))
+        both = flagged("IS_PARALLEL_CALIBRATION_AND_IMAGING")
+        only = flagged("IS_PARALLEL_CALIBRATION") & ~both
+        here = heads["encoding_space_ref"] == encoding
+        self._imaging, self._calibration = left & here & ~only, left & here & (only | both)
+        self._calibration_space = self._space
+        for other in numpy.unique(heads["encoding_space_ref"][left & (only | both)]):
+            if not self._calibration.any() and other < len(self._encodings):
+                self._calibration = left & (only | both) & (heads["encoding_space_ref"] == other)
+                self._calibration_space = self._encodings[other]
         self.calibrated = bool(self._calibration.any())
+        self._check_sizes(self._calibration_space)
         if not self._imaging.any():
             counts = [f"{int(m.sum())} {name}" for name, m in {**skipped, "PARALLEL_CALIBRATION": only}.items() if m.any()]
             counts += [f"{int((heads['encoding_space_ref'] == e).sum())} of encoding {e}" for e in numpy.unique(heads["encoding_space_ref"])]
@@ -170,37 +156,35 @@ class Raw:
                                     + (", ".join(counts) or "none"))
         idx = heads["idx"][self._imaging]
         self.counters = {name: tuple(int(v) for v in numpy.unique(idx[name])) for name in COUNTERS}
-        self.coils = int(heads["active_channels"][self._imaging][0])
+
+    def _check_sizes(self, space):
+        if min(map(min, (*space.encoded, *space.recon))) <= 0:
+            raise wrong(ValueError, f"{self._path}: the header's encodedSpace is {tuple(space.encoded)} and its reconSpace "
+                                    f"{tuple(space.recon)}; sizes must be above 0")
+
+    def _choose_coils(self, coils):
+        self._all_coils = int(self._heads["active_channels"][self._imaging][0])
+        chosen = range(self._all_coils) if coils is None else [int(c) for c in coils]
+        if not len(chosen) or len(set(chosen)) < len(chosen) or min(chosen) < 0 or max(chosen) >= self._all_coils:
+            raise wrong(ValueError, f"coils is {list(chosen)}; {self._path} has {self._all_coils}, counted from 0, each of which may be named once")
+        self.channels = tuple(chosen)
 
     def _read_noise(self):
-        rows = numpy.flatnonzero(self._flagged("IS_NOISE_MEASUREMENT"))
+        rows = numpy.flatnonzero(self._table.flagged("IS_NOISE_MEASUREMENT"))
         self.noise, self.noise_dwell = None, 0.0
-        system = self.header.acquisitionSystemInformation
-        self.noise_bandwidth = float(getattr(system, "relativeReceiverNoiseBandwidth", None) or 1.0)
         if len(rows):
-            self.noise = numpy.concatenate([data for _, data, _ in self._records(rows)], axis=1)
-            self.noise_dwell = float(self._heads["sample_time_us"][rows[0]]) * 1e-6
+            noise = numpy.concatenate([data for _, data, _ in self._records(rows)], axis=1)
+            alive = noise.any(axis=1)
+            if alive.any() and not alive.all():
+                dead = [c for c, there in zip(self.channels, alive) if not there]
+                _log.warning("coil%s %s left out, whose noise is 0 in the noise measurement", "s" * (len(dead) > 1),
+                             _listed(dead) + (" are" if len(dead) > 1 else " is"))
+                self.channels, noise = tuple(c for c in self.channels if c not in dead), noise[alive]
+            self.noise, self.noise_dwell = numpy.ascontiguousarray(noise), float(self._heads["sample_time_us"][rows[0]]) * 1e-6
+        self.coils = len(self.channels)
 
     def _records(self, rows):
-        """(number, samples (coils, n), trajectory (n, dims)) of acquisitions, checked."""
-        rows = numpy.sort(rows)
-        with self._open().file as file:
-            table = file[f"{self._group}/data"]
-            for first in range(int(rows[0]), int(rows[-1]) + 1, BLOCK):
-                here = rows[(rows >= first) & (rows < first + BLOCK)]
-                if not len(here):
-                    continue
-                block = table[int(here[0]):int(here[-1]) + 1]
-                for row in here:
-                    head, traj, data = (block[row - here[0]][name] for name in ("head", "traj", "data"))
-                    n, coils, dims = (int(head[name]) for name in ("number_of_samples", "active_channels", "trajectory_dimensions"))
-                    for name, seen, wanted in (("data", data.size, 2 * coils * n), ("trajectory", traj.size, dims * n)):
-                        if seen != wanted:
-                            raise wrong(ValueError, f"{self._path}: {name} of acquisition {row} has {seen} numbers; its header, of {n} samples, "
-                                                    f"{coils} coils and {dims} dimensions, makes {wanted}")
-                    if coils != self.coils:
-                        raise wrong(ValueError, f"{self._path}: acquisition {row} has {coils} coils; others have {self.coils}")
-                    yield int(row), data.astype(numpy.float32, copy=False).view(numpy.complex64).reshape(coils, n), traj.reshape(n, dims)
+        return self._table.records(rows, self._all_coils, list(self.channels))
 
     def whitening(self, dwell, *, context=None):
         """The matrix, complex64 (coils, coils), by which `coil_apply` whitens samples that are `dwell` seconds apart; None without a
@@ -231,7 +215,7 @@ class Raw:
             raise wrong(ValueError, f"{name} is {value!r}; {self._path} has {_listed(values)}")
         return value
 
-    def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, calibration=False):
+    def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, calibration=False):
         """The samples of one image.
 
         Averages and segments are taken together. Samples that the file says to discard are left out, and those beyond the image's
@@ -242,9 +226,13 @@ class Raw:
         slice, contrast, phase, repetition, set : int, optional
             Values of ISMRMRD's counters; needed where the file has several.
         unit : str, optional
-            Of a trajectory in the file, which is no matter of the format: one of `UNITS`. None finds it, where just one fits the
+            Of the trajectory, which is no matter of the format: one of `UNITS`. None finds it, where just one fits the
             header's matrix and field of view. "cycles_per_voxel" (+-0.5), "radians_per_voxel" (+-pi) and "cycles_per_field_of_view"
-            (+-N/2) are of the encoded space, "cycles_per_recon_field_of_view" is of the image's, "cycles_per_metre" is of 1/m.
+            (+-N/2) are of the encoded space, "cycles_per_recon_field_of_view" is of the image's, "cycles_per_metre",
+            "radians_per_metre" and "cycles_per_millimetre" are of 1/m, rad/m and 1/mm.
+        trajectory : array, optional
+            In place of the file's and of lines: real (readouts, samples, 2 or 3), x first, with what is to be discarded, of the readouts of
+            this image or of all images of the encoding space, in the file's order. Two numbers in a volume are those of a stack.
         calibration : bool
             Lines flagged as calibration for parallel imaging, whichever frame they are of, in place of the image's.
 
@@ -267,103 +255,215 @@ class Raw:
         if not len(rows):
             raise wrong(ValueError, f"{self._path} has no {'calibration' if calibration else 'data'} of "
                                     + ", ".join(f"{name}={value}" for name, value in given.items() if value is not None))
-        if unit is not None and unit not in _trajectory.UNITS:
-            raise wrong(ValueError if isinstance(unit, str) else TypeError,
-                        f"unit is {unit!r}; it must be one of " + ", ".join(map(repr, _trajectory.UNITS)))
-        return self._cartesian(rows) if self.kind == "cartesian" else self._along_trajectories(rows, unit)
+        _trajectory.check_unit(unit)
+        if trajectory is not None:
+            return self._along_trajectories(rows, unit, self._space, self._of_rows(trajectory, rows))
+        space = self._calibration_space if calibration else self._space
+        return self._cartesian(rows, space) if self._are_lines(rows, space) else self._along_trajectories(rows, unit, space)
 
-    def _kept(self, row):
-        """The samples of a readout that are not to be discarded."""
+    def _of_rows(self, trajectory, rows):
+        """A caller's trajectory as that of each row."""
+        k, all_rows = numpy.asarray(trajectory), numpy.flatnonzero(self._imaging)
+        wanted = f"(readouts, samples, 2 or 3), {len(rows)} readouts of this image, or {len(all_rows)} of all images"
+        if k.ndim != 3 or k.shape[2] not in (2, 3) or len(k) not in (len(rows), len(all_rows)) or k.dtype.kind not in "fiu":
+            raise wrong(ValueError, f"trajectory is {k.dtype} of shape {k.shape}; it must be real numbers {wanted}")
+        if len(k) == len(all_rows):
+            if not numpy.isin(rows, all_rows).all():
+                raise wrong(ValueError, f"trajectory is of {len(k)} readouts, which are not those that are asked for; it must be {wanted}")
+            k = k[numpy.searchsorted(all_rows, rows)]
+        lengths = numpy.unique(self._heads["number_of_samples"][rows])
+        if len(lengths) > 1 or lengths[0] != k.shape[1]:
+            raise wrong(ValueError, f"trajectory has {k.shape[1]} samples a readout; {self._path} has {_listed(lengths.tolist())}")
+        return dict(zip(rows.tolist(), k.astype(float)))
+
+    def _are_lines(self, rows, space):
+        """Whether readouts are Cartesian lines: the caller's word, the header's, or what their trajectories say."""
+        kind = self._given_kind or space.kind
+        if self._given_kind or kind not in LINES:
+            return kind in LINES
+        there = self._heads["trajectory_dimensions"][rows] > 0
+        if not there.any():
+            return True
+        key = ("lines", bool(self._calibration[rows].all()), space)
+        if key not in self._known:
+            self._known[key] = lines = all(not k.any() or self._is_straight(row, k) for row, k in self._some_trajectories(rows))
+            if not lines:
+                _log.warning("the header's word for the trajectory is %r, but that in the file is not of Cartesian lines: it is used; "
+                             "kind='cartesian' takes lines", space.kind)
+        return self._known[key]
+
+    def _is_straight(self, row, k):
+        kept = self._table.kept(row)
+        return _lines.are_straight(self._heads[row], k, self._echo(row) - kept.start)
+
+    def _some_trajectories(self, rows):
+        """(row, trajectory of the kept samples) of some of the rows, at even distances."""
+        rows = rows[numpy.unique(numpy.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))]
+        return [(row, k[self._table.kept(row)]) for row, _, k in self._records(rows) if k.size]
+
+    def _echo(self, row):
+        """The index of a line's sample at frequency 0, in the order of acquisition."""
         head = self._heads[row]
-        n, pre, post = (int(head[name]) for name in ("number_of_samples", "discard_pre", "discard_post"))
-        if pre + post >= n:
-            raise wrong(ValueError, f"{self._path}: acquisition {row} has {n} samples, of which {pre} + {post} are to be discarded")
-        return slice(pre, n - post)
+        candidates = _lines.readout_candidates(head, self.conjugated)
+        if len(candidates) == 1:
+            return candidates[0]
+        key = ("echo", _lines.is_reversed(head), *(int(head[n]) for n in ("number_of_samples", "center_sample", "discard_pre", "discard_post")))
+        if key not in self._known:
+            energy = self._energy_along(head, key)
+            found = _lines.best(energy, candidates)
+            if candidates[0] == 0:
+                certain = _lines.symmetry(energy, found) > _lines.CERTAIN * _lines.symmetry(energy, 0)
+                found = found if certain else 0
+                if certain:
+                    _log.warning("center_sample is 0, but lines of %d samples have their energy about the middle, which is taken", len(energy))
+            self._known[key] = found
+        return self._known[key]
 
-    def _along_trajectories(self, rows, unit):
+    def _energy_along(self, head, key):
+        """Energy of lines like one, those near the middle of phase encoding, by the index of acquisition."""
+        heads, steps = self._heads, self._heads["idx"]["kspace_encode_step_1"].astype(int)
+        alike = (self._imaging | self._calibration) & (((heads["flags"] & _lines.REVERSED) != 0) == key[1])
+        for name in ("number_of_samples", "center_sample", "discard_pre", "discard_post"):
+            alike &= heads[name] == head[name]
+        rows = numpy.flatnonzero(alike)
+        middle = numpy.argsort(numpy.abs(steps[rows] - numpy.median(steps[rows])), kind="stable")[:LOOKED_AT]
+        energy = numpy.zeros(int(head["number_of_samples"]))
+        for row, data, _ in self._records(rows[middle]):
+            kept = self._table.kept(row)
+            energy[kept] += numpy.sum(numpy.abs(data[:, kept]) ** 2, axis=0)
+        return energy
+
+    def _along_trajectories(self, rows, unit, space, own=None):
+        volume = space.encoded.shape[0] > 1
         parts, k, times = [], [], []
         for row, data, traj in self._records(rows):
+            traj = traj if own is None else own[row]
+            kept = self._table.kept(row)
             if not traj.size:
                 raise wrong(ValueError, f"{self._path}: the header says {self.kind!r}, but acquisition {row} has no trajectory. Convert the scan "
-                                        "with its trajectory, or write it into the file: the way that the gradients went is not in the header")
-            if not numpy.isfinite(traj).all():
+                                        "with its trajectory, write it into the file, or pass trajectory=: the way that the gradients went is not in the header")
+            if not numpy.isfinite(traj[kept, :3]).all():
                 raise wrong(ValueError, f"{self._path}: the trajectory of acquisition {row} has NaN or infinity")
-            kept = self._kept(row)
-            along = numpy.zeros((data.shape[1], 3))
-            dims = min(traj.shape[1], 3 if self.encoded.shape[0] > 1 else 2)  # a third number of a plane is no place
-            along[:, :dims] = traj[:, :dims]
-            if dims == 2 and self.encoded.shape[0] > 1:  # a stack
-                along[:, 2] = (int(self._heads[row]["idx"]["kspace_encode_step_2"]) - self._centres[1]) / self.encoded.shape[0]
-            parts.append(data[:, kept]), k.append(along[kept]), times.append(self._times(row, data.shape[1])[kept])
-        k = numpy.concatenate(k)
-        k[:, :dims] = _trajectory.cycles_per_voxel(k[:, :dims], unit, self.encoded, self.recon)
-        across = [0] if self.encoded.shape[0] > 1 else []
-        return self._made(rows, numpy.concatenate(parts, axis=1), k, numpy.concatenate(times), self._grid(across))
+            if traj.shape[1] < 2:
+                raise wrong(ValueError, f"{self._path}: the trajectory of acquisition {row} has {traj.shape[1]} number a sample; it must have 2 or 3")
+            parts.append(data[:, kept]), k.append(traj[kept].astype(float)), times.append(self._table.times(row)[kept])
+        looked_at, partitions = self._looked_at(rows, own, k)
+        along_z = volume and self._third(looked_at, partitions, space) == "kz"
+        dims = 3 if along_z else 2
+        reach = numpy.max([numpy.abs(t[:, :dims]).max(axis=0, initial=0) for t in (*looked_at, *k)], axis=0)
+        scale = _trajectory.scale(reach, unit, space.encoded, space.recon)
+        if along_z:
+            _trajectory.check_partitions([t[:, :3] * scale for t in looked_at], partitions, space.encoded.shape[0])
+        steps = self._heads["idx"]["kspace_encode_step_2"][rows].astype(float)
+        places = numpy.zeros((sum(map(len, k)), 3))
+        places[:, :dims] = numpy.concatenate([t[:, :dims] for t in k]) * scale
+        if volume and not along_z:  # a stack
+            places[:, 2] = numpy.repeat((steps - space.centres[1]) / space.encoded.shape[0], [len(t) for t in k])
+        return self._made(rows, numpy.concatenate(parts, axis=1), places, numpy.concatenate(times), self._grid([0] if volume else [], space), space, False)
 
-    def _cartesian(self, rows):
-        nx = self.encoded.shape[2]
-        kept = nx * self.recon.field_of_view[2] / self.encoded.field_of_view[2]
-        heads = self._heads[rows]
-        full = (heads["number_of_samples"] == nx) & (heads["center_sample"] == nx // 2) & (heads["discard_pre"] + heads["discard_post"] == 0)
-        remove = full.all() and kept < nx - 0.5 and abs(kept - round(kept)) < 1e-3
-        parts, k, times = [], [], []
+    def _looked_at(self, rows, own, k):
+        """Trajectories that units and axes are told by, of all frames, and their steps along z."""
+        steps = self._heads["idx"]["kspace_encode_step_2"]
+        if own is not None:
+            return k, steps[rows].astype(int).tolist()
+        key = ("trajectories", bool(self._imaging[rows].all()))
+        if key not in self._known:
+            alike = numpy.flatnonzero(self._imaging) if key[1] else rows
+            found = [(row, t) for row, t in self._some_trajectories(alike) if numpy.isfinite(t[:, :3]).all() and t.shape[1] == k[0].shape[1]]
+            self._known[key] = [t.astype(float) for _, t in found], [int(steps[row]) for row, _ in found]
+        return self._known[key]
+
+    def _third(self, trajectories, steps, space):
+        if trajectories[0].shape[1] == 2:
+            return "stack"
+        key = ("third", space)
+        found = _trajectory.third_axis(trajectories, steps, space.encoded.shape[0])
+        if found == "density" and key not in self._known:
+            _log.warning("the third number of the trajectory is no frequency, but the same in all partitions, as densities are: "
+                         "kz is taken from kspace_encode_step_2")
+        self._known[key] = found
+        return found
+
+    def _cartesian(self, rows, space):
+        nx = space.encoded.shape[2]
+        kept = nx * space.recon.field_of_view[2] / space.encoded.field_of_view[2]
+        whole = kept < nx - 0.5 and abs(kept - round(kept)) < 1e-3
+        kept = round(kept)
+        parts, echoes, times = [], [], []
         for row, data, _ in self._records(rows):
-            along, seconds, chosen = _trajectory.line(self._heads[row], self.encoded, self._centres), self._times(row, data.shape[1]), self._kept(row)
-            data, along, seconds = data[:, chosen], along[chosen], seconds[chosen]
-            if len(along) > 1 and along[0, 0] > along[-1, 0]:
-                data, along, seconds = data[:, ::-1], along[::-1], seconds[::-1]
-            if remove:
-                data, along, seconds = _narrowed(data, along, seconds, round(kept))
-            parts.append(data), k.append(along), times.append(seconds)
-        return self._made(rows, numpy.concatenate(parts, axis=1), numpy.concatenate(k), numpy.concatenate(times),
-                          self._grid([0, 1] if remove else [0, 1, 2]))
+            chosen, echo, seconds = self._table.kept(row), self._echo(row), self._table.times(row)
+            echo -= chosen.start
+            data, seconds = data[:, chosen], seconds[chosen]
+            if _lines.is_reversed(self._heads[row]):
+                data, seconds, echo = data[:, ::-1], seconds[::-1], data.shape[1] - 1 - echo
+            parts.append(data), echoes.append(echo), times.append(seconds)
+        lengths = {data.shape[1] for data in parts}
+        centred = all(abs(echo - data.shape[1] // 2) <= 1 for echo, data in zip(echoes, parts))
+        uncut = bool((self._heads["discard_pre"][rows].astype(int) + self._heads["discard_post"][rows] == 0).all())
+        narrow = whole and centred and uncut and lengths == {kept} and self._narrow_already(parts, kept, space)
+        energy = numpy.array([numpy.sum(numpy.abs(data) ** 2) for data in parts])
+        if whole and centred and uncut and lengths == {nx}:
+            for i, (data, echo) in enumerate(zip(parts, echoes)):
+                parts[i], times[i] = _lines.narrowed(data, echo, kept, times[i])
+            echoes, narrow = [kept // 2] * len(parts), True
+        spacing = 1 / (kept if narrow else nx)  # cycles per voxel of the encoding
+        along = [(numpy.arange(data.shape[1]) - echo) * spacing for data, echo in zip(parts, echoes)]
+        k = numpy.empty((sum(map(len, along)), 3))
+        k[:, 0] = numpy.concatenate(along)
+        for axis, column in ((1, 1), (0, 2)):
+            steps = self._heads["idx"][f"kspace_encode_step_{column}"][rows].astype(int)
+            centre = self._step_centre(column, steps, energy, space)
+            k[:, column] = numpy.repeat((steps - centre) / space.encoded.shape[axis], [len(a) for a in along])
+        times = numpy.concatenate(times)
+        if space.kind == "epi":
+            self._tell_of_echo_trains(rows)
+            times[:] = math.nan
+        grid = self._grid([0, 1] if narrow else [0, 1, 2], space)
+        return self._made(rows, numpy.concatenate(parts, axis=1), k, times, grid, space, True)
 
-    def _times(self, row, n):
-        return numpy.arange(n) * (float(self._heads[row]["sample_time_us"]) * 1e-6)
+    def _step_centre(self, column, steps, energy, space):
+        key = ("centre", column, space.kind, space.encoded, tuple(space.centres), space is self._space)
+        if key not in self._known:
+            name = f"kspace_encode_step_{column}"
+            self._known[key] = _lines.step_centre(name, steps, energy, space.centres[column - 1], space.encoded.shape[2 - column])
+        return self._known[key]
 
-    def _grid(self, encoded_axes):
+    def _narrow_already(self, parts, kept, space):
+        key = ("narrow", kept, space is self._space)
+        if key not in self._known:
+            self._known[key] = narrow = _lines.narrow_already(parts, kept)
+            if narrow:
+                _log.warning("lines have %d samples where the encoded matrix has %d: they fill the field of view, and are taken as without the "
+                             "oversampling that the header has", kept, space.encoded.shape[2])
+        return self._known[key]
+
+    def _tell_of_echo_trains(self, rows):
+        directions = {_lines.is_reversed(self._heads[row]) for row in rows}
+        if len(directions) > 1 and "echo trains" not in self._known:
+            self._known["echo trains"] = True
+            _log.warning("echo-planar lines of both directions are taken as they are: unless their phases were corrected before, the image has ghosts")
+
+    def _grid(self, encoded_axes, space):
         """Voxels to solve for: the image's, or those of the encoded field of view along these axes."""
-        shape = list(self.recon.shape)
+        shape = list(space.recon.shape)
         for axis in encoded_axes:
-            voxels = self.encoded.field_of_view[axis] / self.recon.voxel[axis]
+            voxels = space.encoded.field_of_view[axis] / space.recon.voxel[axis]
             shape[axis] = shape[axis] if abs(voxels - shape[axis]) < 0.5 else math.ceil(voxels - 1e-3)
-        if self.encoded.shape[0] == 1:
+        if space.encoded.shape[0] == 1:
             shape[0] = 1
         return tuple(shape)
 
-    def _made(self, rows, samples, k, times, grid):
+    def _made(self, rows, samples, k, times, grid, space, lines):
         """In voxels of the image, whose resolution may be less than the encoding's."""
         dims = 3 if grid[0] > 1 else 2
-        k = k[:, :dims] * (numpy.array(self.recon.voxel[::-1]) / self.encoded.voxel[::-1])[:dims]
+        k = k[:, :dims] * (numpy.array(self.recon.voxel[::-1]) / space.encoded.voxel[::-1])[:dims]
         inside = (numpy.abs(k) <= 0.5 + 1e-5).all(axis=1)
         if not inside.all():
             samples, k, times = samples[:, inside], k[inside], times[inside]
         head = self._heads[rows[0]]
         places = {name: numpy.array(head[name], float) for name in ("position", "read_dir", "phase_dir", "slice_dir")}
         return Readouts(numpy.ascontiguousarray(samples), numpy.clip(k, -0.5, 0.5).astype(numpy.float32), "cycles_per_voxel", times, grid,
-                        *places.values(), float(head["sample_time_us"]) * 1e-6, rows)
-
-
-def _space(space):
-    n, f = space.matrixSize, space.fieldOfView_mm
-    return Space((int(n.z), int(n.y), int(n.x)), (float(f.z), float(f.y), float(f.x)))
-
-
-def _centres(limits, shape):
-    """The steps of phase encoding at frequency 0, along y and z."""
-    found = [getattr(limits, f"kspace_encoding_step_{n}", None) for n in (1, 2)]
-    return [shape[axis] // 2 if limit is None else int(limit.center) for limit, axis in zip(found, (1, 0))]
-
-
-def _narrowed(data, k, times, kept):
-    """A full line without its oversampling: the middle of its Fourier transform, transformed back."""
-    n = data.shape[1]
-    profile = numpy.fft.fftshift(numpy.fft.ifft(numpy.fft.ifftshift(data, axes=1), axis=1), axes=1)
-    first = n // 2 - kept // 2
-    line = numpy.fft.fftshift(numpy.fft.fft(numpy.fft.ifftshift(profile[:, first:first + kept], axes=1), axis=1), axes=1)
-    k = numpy.repeat(k[:1], kept, axis=0)
-    k[:, 0] = (numpy.arange(kept) - kept // 2) / kept
-    return line.astype(numpy.complex64), k, numpy.interp(numpy.arange(kept) * n / kept, numpy.arange(n), times)
+                        *places.values(), float(head["sample_time_us"]) * 1e-6, rows, lines)
 
 
 def _listed(values):

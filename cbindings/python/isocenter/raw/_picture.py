@@ -25,6 +25,16 @@ def upright(images, affine):
     return images
 
 
+def _of_one_size(images):
+    """Images (y, x) with zeros around those that are smaller: (n, y, x)."""
+    ny, nx = (max(image.shape[axis] for image in images) for axis in (0, 1))
+    out = numpy.zeros((len(images), ny, nx), images[0].dtype)
+    for to, image in zip(out, images):
+        y, x = (ny - image.shape[0]) // 2, (nx - image.shape[1]) // 2
+        to[y:y + image.shape[0], x:x + image.shape[1]] = image
+    return out
+
+
 def mosaic(images):
     """Images (n, y, x) side by side, in about as many rows as columns."""
     n, ny, nx = images.shape
@@ -37,7 +47,7 @@ def mosaic(images):
 
 
 def write_png(path, made, *, percentile=99.8, most=36):
-    """Writes magnitudes as a greyscale PNG, slices and frames side by side, upright.
+    """Writes magnitudes as a greyscale PNG, slices and frames side by side, each upright.
 
     Parameters
     ----------
@@ -48,10 +58,11 @@ def write_png(path, made, *, percentile=99.8, most=36):
     most : int
         Images; of more, so many at even distances are shown.
     """
-    images = numpy.abs(upright(made.images, made.affine))
-    images = images.reshape(-1, *images.shape[-2:])
-    if len(images) > most:
-        images = images[numpy.linspace(0, len(images) - 1, most).astype(int)]
+    volume = made.affines.shape[1] != made.images.shape[1]
+    shown = [(f, z) for f in range(made.images.shape[0]) for z in range(made.images.shape[1])]
+    if len(shown) > most:
+        shown = [shown[i] for i in numpy.linspace(0, len(shown) - 1, most).astype(int)]
+    images = _of_one_size([numpy.abs(upright(made.images[f, z], made.affines[f, 0 if volume else z])) for f, z in shown])
     seen = images[images > 0]
     white = numpy.percentile(seen, percentile) if seen.size else 1.0
     grey = (255 * numpy.clip(mosaic(images) / white, 0, 1)).round().astype(numpy.uint8)

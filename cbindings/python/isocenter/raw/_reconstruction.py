@@ -1,28 +1,49 @@
 """From raw samples of several coils to images."""
 from collections import namedtuple
+from contextlib import nullcontext
 
 import numpy
 
+from .._call import quietly
 from ..coils import coil_apply, coil_compression, coil_maps
 from ..context import Context
 from ..errors import wrong
 from ..mri import MRI
 from ._file import Raw, read
+from ._geometry import affine_of, in_order, stack
 
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
 
-Reconstruction = namedtuple("Reconstruction", "images frames slices voxel affine whitened virtual_coils energy calibration residual")
-Reconstruction.__doc__ = """What `reconstruct` returns.
-
-`images` are complex64 (frames, z, y, x), z the slices of a stack of planes; `frames` a list of dict, the counters of each; `slices` the
-counter of each slice; `voxel` in mm, z, y, x, slices as far apart as their positions are; `affine` float64 (4, 4), from voxel
-(x, y, z, 1) to mm towards the patient's left, back and head; `whitened` whether there was noise to whiten by; `virtual_coils` how many were
-solved for, and `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from, None for one
-coil; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with penalties "wavelets" and "variation"."""
+_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual")
 
 
-def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, unit=None, virtual_coils=None,
-                calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None):
+class Reconstruction(_Fields):
+    """What `reconstruct` returns.
+
+    `images` are complex64 (frames, z, y, x), z the slices of a stack of planes; `frames` a list of dict, the counters of each; `slices` the
+    counter of each slice, in the order of their places; `voxel` in mm, z, y, x, slices as far apart as their positions are where these are
+    even; `affines` float64 (frames, slices, 4, 4), of each image: from voxel (x, y, 0, 1), or (x, y, z, 1) of a volume, to mm towards the
+    patient's left, back and head; `whitened` whether noise was whitened; `virtual_coils` how many were solved for, and
+    `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from,
+    None for one coil and for maps that were given; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with
+    penalties "wavelets" and "variation"."""
+    __slots__ = ()
+
+    @property
+    def affine(self):
+        """The one affine map, float64 (4, 4), from voxel (x, y, z, 1) of all frames to mm. ValueError where slices or frames
+        have several: `affines` has that of each."""
+        if (numpy.abs(self.affines - self.affines[:1]) > 1e-3).any():
+            raise wrong(ValueError, "the frames lie in different places: affines has the map of each, and one frame alone, chosen by its counter, has one")
+        made = stack(self.affines[0])
+        if made is None:
+            raise wrong(ValueError, f"the {len(self.slices)} slices lie in several orientations or at uneven distances: affines has the map of each, and "
+                                    f"slice={self.slices[0]} alone, or another, has one")
+        return made
+
+
+def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None,
+                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
     Noise is whitened where the file has a noise measurement, coils are joined to fewer virtual ones, their sensitivities are found by
@@ -34,10 +55,17 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     scan : path or Raw
     slice, contrast, phase, repetition, set : int, optional
         Which; None means all.
-    encoding : int
-        Which of the header's encoding spaces; of a path alone.
-    unit : str, optional
-        Of the file's trajectory: see `Raw.select`.
+    encoding, group, kind, coils
+        As for `read`; of a path alone.
+    unit, trajectory
+        As for `Raw.select`.
+    maps : array, optional
+        Sensitivities of the coils, complex (coils, y, x) or (coils, z, y, x) over the voxels that are solved for (`Readouts.grid`), or (slices, coils, y, x):
+        in place of those that calibration finds. The image's scale is then theirs.
+    weights : array, optional
+        Density weights of a frame's samples, real (samples,), as many as `Raw.select` gives: in place of those that are found.
+    whitening : bool or array, optional
+        False: noise is not whitened. A matrix, complex (coils, coils): it whitens samples in place of the noise measurement's.
     virtual_coils : int, optional
         The most to solve for; 0 keeps the coils as they are. None means 12, or 8 of a volume.
     calibration : int
@@ -71,10 +99,13 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     """
     if penalty not in ("identity", "wavelets", "variation"):
         raise wrong(ValueError, f"penalty is {penalty!r}; it must be one of 'identity', 'wavelets', 'variation'")
-    if isinstance(scan, Raw):
-        raw = scan
+    reads = {"encoding": encoding, "group": group, "kind": kind, "coils": coils}
+    if not isinstance(scan, Raw):
+        raw = read(scan, **reads)
+    elif reads != {"encoding": 0, "group": "dataset", "kind": None, "coils": None}:
+        raise wrong(TypeError, "encoding, group, kind and coils are for a path: pass them to isocenter.raw.read")
     else:
-        raw = read(scan, encoding=encoding)
+        raw = scan
     if context is None:
         context = Context()
     chosen = {"contrast": contrast, "phase": phase, "repetition": repetition, "set": set}
@@ -87,89 +118,144 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         virtual_coils = 8 if volume else 12
     if iterations is None:
         iterations = 15 if penalty == "identity" else 60
-    solver = _Solver(raw, context, unit, virtual_coils, calibration, (penalty, iterations, regularisation), crop)
-    images, first = [], []
-    for which in slices:
-        solver.begin(which)
-        for number, frame in enumerate(frames):
+    given = _Given(trajectory, _checked_maps(maps, raw, len(slices)), weights, _checked_whitening(whitening, raw))
+    solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop)
+    images, affines = [], []
+    for number, which in enumerate(slices):
+        solver.begin(number, which)
+        for frame in frames:
             readouts, image = solver.solve(frame)
-            if number == 0:
-                first.append(readouts)
             images.append(image)
+            affines.append(affine_of(readouts, image.shape, raw.recon.voxel))
     solver.close()
+    affines = numpy.array(affines).reshape(len(slices), len(frames), 4, 4).swapaxes(0, 1)
     images = numpy.array(images).reshape(len(slices), len(frames), *images[0].shape).swapaxes(0, 1)
-    images = images.reshape(len(frames), -1, *images.shape[-2:])
-    voxel, affine = _geometry(first, images.shape[1:], raw.recon.voxel)
-    return Reconstruction(images, frames, list(slices), voxel, affine, raw.noise is not None, solver.coils, solver.energy, solver.region,
-                          solver.residual)
+    order = in_order(affines[0])
+    images = images[:, order].reshape(len(frames), -1, *images.shape[-2:])
+    affines = numpy.ascontiguousarray(affines[:, order])
+    return Reconstruction(images, frames, [slices[i] for i in order], _voxel(affines[0], raw.recon.voxel), affines, solver.whitens, solver.coils,
+                          solver.energy, solver.region, solver.residual)
+
+
+def _voxel(affines, voxel):
+    """In mm, z, y, x; slices of a stack are as far apart as they are."""
+    made = stack(affines) if len(affines) > 1 else None
+    apart = 0.0 if made is None else float(numpy.linalg.norm(made[:3, 2]))
+    return (apart or voxel[0], voxel[1], voxel[2])
+
+
+_Given = namedtuple("_Given", "trajectory maps weights whitening")
+_Given.__doc__ = "What a caller gives in place of what is found: `maps` of each slice, `whitening` a matrix, or False for none."
+
+
+def _checked_maps(maps, raw, slices):
+    if maps is None:
+        return None
+    maps = numpy.asarray(maps)
+    volume = raw.encoded.shape[0] > 1
+    each = maps if maps.ndim == 4 and not volume else maps[None]
+    if each.ndim != (5 if volume else 4) or each.shape[1] != raw.coils or len(each) not in (1, slices):
+        wanted = f"({raw.coils} coils, {'z, ' * volume}y, x)" + f" or ({slices} slices, coils, y, x)" * (slices > 1)
+        raise wrong(ValueError, f"maps has shape {maps.shape}; it must be {wanted}")
+    each = numpy.ascontiguousarray(each, numpy.complex64)
+    return numpy.broadcast_to(each, (slices, *each.shape[1:]))
+
+
+def _checked_whitening(whitening, raw):
+    if whitening is None or whitening is True:
+        if whitening and raw.noise is None:
+            raise wrong(ValueError, "whitening is True, but the file has no noise measurement: pass a matrix")
+        return None
+    if whitening is False:
+        return False
+    matrix = numpy.ascontiguousarray(whitening, numpy.complex64)
+    if matrix.shape != (raw.coils, raw.coils):
+        raise wrong(ValueError, f"whitening has shape {matrix.shape}; it must be ({raw.coils}, {raw.coils}), True or False")
+    return matrix
 
 
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, unit, virtual_coils, calibration, solution, crop):
-        self.raw, self.context, self.unit, self.virtual, self.lines = raw, context, unit, virtual_coils, calibration
+    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop):
+        self.raw, self.context, self.unit, self.given, self.virtual, self.lines = raw, context, unit, given, virtual_coils, calibration
         self.solution, self.crop = solution, crop
         self.whitening = {}  # by dwell
+        self.whitens = given.whitening is not False and (given.whitening is not None or raw.noise is not None)
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
         self.plan = self.trajectory = None
 
-    def begin(self, slice):
-        self.slice, self.matrix, self.maps, self.weight = slice, None, None, None
+    def begin(self, number, slice):
+        self.number, self.slice, self.matrix, self.maps, self.weight = number, slice, None, None, None
 
     def close(self):
         if self.plan is not None:
             self.plan.close()
             self.plan = None
 
-    def whitened(self, readouts):
-        if self.raw.noise is None:
-            return readouts.samples
-        if readouts.dwell not in self.whitening:
-            self.whitening[readouts.dwell] = self.raw.whitening(readouts.dwell, context=self.context)
-        return coil_apply(self.whitening[readouts.dwell], readouts.samples, context=self.context)
+    def whitened(self, dwell, samples):
+        """Samples or maps (coils, ...), of whitened coils."""
+        if not self.whitens:
+            return samples
+        if dwell not in self.whitening:
+            given = self.given.whitening
+            self.whitening[dwell] = self.raw.whitening(dwell, context=self.context) if given is None else given
+        return coil_apply(self.whitening[dwell], samples, context=self.context)
+
+    def joined(self, samples):
+        """Samples or maps of virtual coils."""
+        return samples if self.matrix is None else coil_apply(self.matrix, samples, context=self.context)
 
     def find_maps(self, readouts, samples):
         """Virtual coils and their sensitivities."""
         if self.virtual and samples.shape[0] > self.virtual:
             self.matrix, self.energy = coil_compression(samples, self.virtual, context=self.context)
+        if self.given.maps is not None:
+            maps = self.given.maps[self.number]
+            if maps.shape[1:] != _plane(readouts.grid):
+                raise wrong(ValueError, f"maps are of {maps.shape[1:]} voxels; {_plane(readouts.grid)} are solved for, the encoded field of view where that is larger")
+            self.maps = numpy.ascontiguousarray(self.joined(self.whitened(readouts.dwell, maps)))
+            self.coils = len(self.maps)
+            return
         lines = readouts
         if self.raw.calibrated:
             lines = self.raw.select(slice=self.slice, unit=self.unit, calibration=True)
-            samples = self.whitened(lines)
-        if self.matrix is not None:
-            samples = coil_apply(self.matrix, samples, context=self.context)
+            samples = self.whitened(lines.dwell, lines.samples)
+        samples = self.joined(samples)
         self.coils = samples.shape[0]
         if self.coils == 1:
             return
-        kspace = _middle(lines, samples, self.lines, self.raw.kind == "cartesian", self.context)
+        kspace = _middle(lines, samples, readouts.grid, self.lines, self.context)
         self.region = kspace.shape[1:]
         kernels = {name: min(KERNEL, n) for name, n in zip(("kernel_x", "kernel_y", "kernel_z"), self.region[::-1])}
         self.maps = coil_maps(kspace, _plane(readouts.grid), crop=self.crop, context=self.context, **kernels)
 
     def solve(self, frame):
-        readouts = self.raw.select(slice=self.slice, unit=self.unit, **frame)
-        samples = self.whitened(readouts)
+        readouts = self.raw.select(slice=self.slice, unit=self.unit, trajectory=self.given.trajectory, **frame)
+        samples = self.whitened(readouts.dwell, readouts.samples)
         if self.maps is None:
             self.find_maps(readouts, samples)
             self.close()
-        if self.matrix is not None:
-            samples = coil_apply(self.matrix, samples, context=self.context)
+        samples = self.joined(samples)
         if self.plan is None or not numpy.array_equal(self.trajectory, readouts.trajectory):
             self.close()
             self.plan, self.trajectory = self.planned(readouts), readouts.trajectory
-        samples = samples if self.coils > 1 else samples[0]
+        samples = samples if self.coils > 1 or self.maps is not None else samples[0]
         self.set_options(samples)
         image = self.plan.reconstruct(samples)
         self.residual = max(self.residual, float(self.plan.history()[-1]))
         return readouts, _cut(image.reshape(readouts.grid), self.raw.recon.shape if readouts.grid[0] > 1 else (1, *self.raw.recon.shape[1:]))
 
     def planned(self, readouts):
-        nz, ny, nx = readouts.grid
-        plan = MRI(self.context, trajectory=readouts.trajectory, unit=readouts.unit, nx=nx, ny=ny, nz=nz, coils=self.coils)
+        plan = _plan(readouts, readouts.grid, self.coils, self.context)
         if self.maps is not None:
             plan.set_maps(self.maps)
-        if self.raw.kind != "cartesian":  # they hasten the solver where density is uneven
+        weights = self.given.weights
+        if weights is not None:
+            if numpy.shape(weights) != readouts.times.shape:
+                raise wrong(ValueError, f"weights has shape {numpy.shape(weights)}; a frame has {len(readouts.times)} samples, as Raw.select gives them")
+            plan.set_weights(numpy.ascontiguousarray(weights, numpy.float64))
+        elif not readouts.lines:  # they hasten the solver where density is uneven
             plan.compute_weights()
         return plan
 
@@ -190,29 +276,41 @@ def _plane(shape):
     return tuple(shape) if shape[0] > 1 else tuple(shape[1:])
 
 
-def _middle(readouts, samples, lines, cartesian, context):
-    """The middle of k-space on a grid of its own, over the field of view of `readouts.grid`: (coils, [nz,] ny, nx)."""
-    shape = _plane(readouts.grid)
+def _plan(readouts, grid, coils, context, trajectory=None):
+    """Of lines without a word on the trajectory's unit: it is not a caller's."""
+    with quietly() if readouts.lines else nullcontext():
+        return MRI(context, trajectory=readouts.trajectory if trajectory is None else trajectory, unit=readouts.unit, nx=grid[2], ny=grid[1], nz=grid[0],
+                   coils=coils)
+
+
+def _middle(readouts, samples, grid, lines, context):
+    """The middle of k-space on a grid of its own, over the field of view of the image's `grid`: (coils, [nz,] ny, nx)."""
+    shape = _plane(grid)
     steps = readouts.trajectory * numpy.array(shape[::-1], numpy.float32)  # cycles per field of view
     size = [min(lines, n) for n in shape]
+    cartesian = readouts.lines and _on_grid(steps)
     if cartesian:
         size = _sampled(steps, size)
-    low, high = -numpy.array(size[::-1]) // 2, (numpy.array(size[::-1]) - 1) // 2
+    low, high = -(numpy.array(size[::-1]) // 2), (numpy.array(size[::-1]) - 1) // 2
     if cartesian:
         inside = ((steps >= low - 0.25) & (steps <= high + 0.25)).all(axis=1)
     else:
         inside = (numpy.abs(steps) <= numpy.array(size[::-1]) / 2).all(axis=1)
     k = numpy.clip(steps[inside] / numpy.array(size[::-1]), -0.5, 0.5).astype(numpy.float32)
     if len(k) < numpy.prod(size) / 4:
-        raise wrong(ValueError, f"the middle of k-space, {size}, has {len(k)} samples: too few for coil sensitivities. Pass calibration= a smaller number")
-    grid = (1, *size) if len(size) == 2 else size
-    with MRI(context, trajectory=k, unit="cycles_per_voxel", nz=grid[0], ny=grid[1], nx=grid[2], coils=len(samples)) as plan:
+        raise wrong(ValueError, f"the middle of k-space, {size}, has {len(k)} samples: too few for coil sensitivities. Pass calibration= a smaller number, or maps=")
+    with _plan(readouts, (1, *size)[-3:], len(samples), context, k) as plan:
         if not cartesian:
             plan.compute_weights()
         plan.set_options(iterations=20, residual=1e-4)
         images = plan.reconstruct(numpy.ascontiguousarray(samples[:, inside]))
     axes = tuple(range(1, images.ndim))
     return numpy.fft.fftshift(numpy.fft.fftn(numpy.fft.ifftshift(images, axes=axes), axes=axes), axes=axes).astype(numpy.complex64)
+
+
+def _on_grid(steps):
+    """Whether phase encoding goes in cycles per field of view: lines of another field of view do not."""
+    return bool((numpy.abs(steps[:, 1:] - numpy.rint(steps[:, 1:])) < 0.05).all())
 
 
 def _sampled(steps, size):
@@ -228,7 +326,7 @@ def _sampled(steps, size):
                 break
             return [*tried[::-1], size[-1]]
     raise wrong(ValueError, f"the middle of k-space is fully sampled over {n} lines, of which coil sensitivities need {LEAST}. Take a scan with "
-                            "calibration lines, or maps of another: `read`, then isocenter.MRI")
+                            "calibration lines, or pass maps= of another")
 
 
 def _cut(image, shape):
@@ -239,20 +337,3 @@ def _cut(image, shape):
     target = tuple(slice(max(-f, 0), max(-f, 0) + min(n, m)) for f, n, m in zip(first, image.shape, shape))
     out[target] = image[source]
     return out
-
-
-def _geometry(slices, shape, voxel):
-    """Voxel in mm, and the affine map of a volume or a stack of slices; the centre of a slice is its voxel n // 2."""
-    nz, ny, nx = shape
-    directions = [numpy.array(d) for d in (slices[0].read_dir, slices[0].phase_dir, slices[0].slice_dir)]
-    dz = voxel[0]
-    step = directions[2] * dz
-    if len(slices) > 1:
-        apart = (slices[-1].position - slices[0].position) / (len(slices) - 1)
-        if numpy.linalg.norm(apart) > 0:
-            step, dz = apart, float(numpy.linalg.norm(apart))
-    affine = numpy.eye(4)
-    affine[:3, :3] = numpy.stack([directions[0] * voxel[2], directions[1] * voxel[1], step], axis=1)
-    middle = numpy.array([nx // 2, ny // 2, 0 if len(slices) > 1 else nz // 2])
-    affine[:3, 3] = slices[0].position - affine[:3, :3] @ middle
-    return (dz, voxel[1], voxel[2]), affine

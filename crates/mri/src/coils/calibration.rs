@@ -43,6 +43,34 @@ impl Calibration {
         [&self.re[c * n..][..n], &self.im[c * n..][..n]]
     }
 
+    /// Places along z, y, x at which a block of `kernel` begins.
+    fn places(&self, kernel: [usize; 3]) -> [usize; 3] {
+        std::array::from_fn(|a| self.shape[a] - kernel[a] + 1)
+    }
+
+    /// How many blocks of `kernel` there are.
+    pub(super) fn blocks(&self, kernel: [usize; 3]) -> usize {
+        self.places(kernel).iter().product()
+    }
+
+    /// All blocks x of `kernel` = z, y, x elements, one after another, `[block][coil][z][y][x]`.
+    pub(super) fn all_blocks(&self, kernel: [usize; 3]) -> Result<Buffer<Complex<f64>>> {
+        let ([_, ny, nx], [_, py, px]) = (self.shape, self.places(kernel));
+        let size = self.coils * kernel.iter().product::<usize>();
+        let mut out = Buffer::<Complex<f64>>::zeroed(self.blocks(kernel) * size)?;
+        out.par_chunks_mut(size).enumerate().for_each(|(p, block)| {
+            let first = (p / (py * px) * ny + p / px % py) * nx + p % px;
+            for (line, row) in block.chunks_exact_mut(kernel[2]).enumerate() {
+                let (c, z, y) = (line / (kernel[0] * kernel[1]), line / kernel[1] % kernel[0], line % kernel[1]);
+                let from = c * self.voxels() + first + (z * ny + y) * nx;
+                for (k, v) in row.iter_mut().enumerate() {
+                    *v = Complex::new(self.re[from + k], self.im[from + k]);
+                }
+            }
+        });
+        Ok(out)
+    }
+
     /// Sum over blocks p of x(p) x(p)^H, x a block of `kernel` = z, y, x elements, `[coil][z][y][x]`: Hermitian, whole.
     pub(super) fn gram(&self, kernel: [usize; 3], level: Level, job: &Job) -> Result<Buffer<Complex<f64>>> {
         let block: usize = kernel.iter().product();
@@ -229,6 +257,10 @@ mod tests {
                 // Sums of whole numbers are exact.
                 assert_eq!(&gram[..], &expected[..], "{shape:?} {kernel:?} {level:?}");
             }
+            let blocks = data.all_blocks(kernel).expect("memory");
+            assert_eq!(blocks.len(), data.blocks(kernel) * n);
+            let sum = |k: usize| blocks.chunks_exact(n).map(|x| x[k / n] * x[k % n].conj()).sum::<Complex<f64>>();
+            assert!(expected.iter().enumerate().all(|(k, e)| sum(k) == *e), "{shape:?} {kernel:?}");
         }
     }
 }

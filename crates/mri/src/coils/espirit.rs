@@ -5,7 +5,7 @@
 //! the blocks that an element is in: a convolution, which at each voxel is a matrix, G(r) = 1 / M sum over o, p of
 //! (W W^H)(o, p) exp(2 pi i (o - p).r), o and p elements of a block of M. Sensitivities are its eigenvectors of eigenvalue 1.
 
-use super::calibration::Calibration;
+use super::calibration::{self, Calibration};
 use super::lags::{Lags, pairs};
 use isocenter_base::context::Job;
 use isocenter_base::cpu::buffer::Buffer;
@@ -13,7 +13,7 @@ use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
 use isocenter_solve::leading::{Leading, leading};
-use isocenter_solve::products::RowsProduct;
+use isocenter_solve::products::{RowsProduct, left_vectors, products_of_columns};
 use rustfft::num_complex::Complex;
 
 /// The signal space of the calibration data: vectors of unit length, one after another, `[vector][coil][z][y][x]`.
@@ -26,6 +26,9 @@ pub(super) struct SignalSpace {
 /// Part of the eigenproblem of the whole work of a call.
 pub(super) const SHARE: f64 = 0.3;
 
+/// Where blocks times this are no more than elements of one, the eigenproblem is that of the blocks' products with each other.
+const FEW: usize = 2;
+
 /// Keeps singular values of the calibration matrix above `threshold` times the largest.
 pub(super) fn signal_space(
     data: &Calibration,
@@ -34,13 +37,25 @@ pub(super) fn signal_space(
     level: Level,
     job: &Job,
 ) -> Result<SignalSpace> {
-    let gram = data.gram(kernel, level, job)?;
     let size = data.coils * kernel.iter().product::<usize>();
-    // Singular values are the roots of the Gram matrix's eigenvalues.
-    let Leading { values, vectors, count } = leading(gram, size, threshold * threshold, level, |part| {
-        job.advance(part * SHARE);
-        job.check()
-    })?;
+    let blocks = data.blocks(kernel);
+    let found = |matrix, n| {
+        // Singular values are the roots of the Gram matrix's eigenvalues.
+        leading(matrix, n, threshold * threshold, level, |part| {
+            job.advance(part * SHARE);
+            job.check()
+        })
+    };
+    // Matrices of the blocks and of their products are then no larger than one of the elements' products.
+    let Leading { values, vectors, count } = if FEW * blocks <= size {
+        let columns = data.all_blocks(kernel)?;
+        job.advance(calibration::SHARE);
+        let mut found = found(products_of_columns(&columns, size)?, blocks)?;
+        found.vectors = left_vectors(&columns, size, &found)?;
+        found
+    } else {
+        found(data.gram(kernel, level, job)?, size)?
+    };
     if count == 0 {
         fail!(
             OutOfRange,
@@ -48,9 +63,10 @@ pub(super) fn signal_space(
             values[0].max(0.0).sqrt()
         );
     }
-    if count == size {
+    let most = size.min(blocks);
+    if count == most {
         job.note(format!(
-            "all {size} singular values of the calibration matrix are above options.threshold, {threshold}, of the largest: that leaves \
+            "all {most} singular values of the calibration matrix are above options.threshold, {threshold}, of the largest: that leaves \
              no space without signal, and coil maps without a meaning; is it noise, or fewer blocks than a kernel has elements?"
         ));
     }
