@@ -260,15 +260,16 @@ impl Mri {
             Ok(solutions)
         }).map(|solutions| (e.replaced(), solutions)))?;
         self.replaced = replaced;
-        self.keep(solutions, solve.lambda);
+        self.keep(solutions, &solve);
         context.tell_of_replaced(replaced, elements);
         Ok(())
     }
 
     /// Keeps how solutions went, and warns of a penalty that left nothing.
-    pub(super) fn keep(&mut self, solutions: Vec<Solution>, lambda: f64) {
+    pub(super) fn keep(&mut self, solutions: Vec<Solution>, solve: &Solve) {
+        let lambda = solve.lambda;
         let limit = solutions.iter().filter_map(|(_, limit)| *limit).fold(0.0, f64::max);
-        if limit > 0.0 && lambda >= limit {
+        if limit > 0.0 && lambda >= limit && !solve.solver.is_variation() {
             self.context.log(LogLevel::Warning, || {
                 format!("options.lambda is {lambda}: from {limit:.3e} on, the largest wavelet coefficient (or singular value of a block) of F^H W samples, nothing is kept and the image is 0")
             });

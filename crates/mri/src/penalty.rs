@@ -107,6 +107,11 @@ pub(super) enum Solver {
 }
 
 impl Solver {
+    /// Whether the penalty is total variation, of which no weight is known that leaves nothing.
+    pub(super) fn is_variation(self) -> bool {
+        matches!(self, Self::Fista(Sparse::Variation { .. }) | Self::PrimalDual(Sparse::Variation { .. }))
+    }
+
     /// Vectors of voxels that it takes more than conjugate gradient.
     pub(super) fn more_vectors(self, grid: [usize; 3]) -> u64 {
         let axes = grid.iter().filter(|n| **n > 1).count() as u64;

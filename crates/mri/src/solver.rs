@@ -3,7 +3,7 @@
 use super::engine::{Engine, Solve, Vector};
 use super::normal::{Scratch, normal};
 use super::penalty::Solver;
-use super::sparse::Problem;
+use super::sparse::{Problem, largest_coefficient};
 use isocenter_base::context::{Job, Stage};
 use isocenter_base::error::Result;
 use isocenter_solve::Vectors;
@@ -33,7 +33,7 @@ pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Re
 }
 
 /// Solves `(F^H W F + lambda R^H R) image = right` for one problem; `right` is used up. `share`: its part of the whole; `frames`: those whose images it is of.
-/// `data`: |samples|^2 in the weights' norm. A penalty that is no square tells the weight from which on it leaves nothing, too.
+/// `data`: |samples|^2 in the weights' norm. A penalty that is no square tells the weight from which on it leaves nothing, or that of wavelets, too.
 pub(super) fn solve<E: Engine>(
     engine: &mut E,
     right: &mut Vector<E>,
@@ -44,6 +44,8 @@ pub(super) fn solve<E: Engine>(
     (job, share): (&Job, f64),
 ) -> Result<Solution> {
     job.enter(Stage::Solve);
+    // Before there is a problem, whose memory is that of this and more.
+    let of_wavelets = solve.solver.is_variation().then(|| largest_coefficient(engine, right)).transpose()?;
     let scratch = Scratch::new(engine, solve, frames)?;
     let (progress, limit) = match solve.solver {
         Solver::ConjugateGradient => {
@@ -53,13 +55,13 @@ pub(super) fn solve<E: Engine>(
         }
         Solver::Fista(sparse) => {
             let mut problem = Problem::new(engine, solve, scratch, (sparse, false), (job, share))?;
-            let limit = problem.limit(right)?;
-            (fista(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, limit)
+            let limit = of_wavelets.map_or_else(|| problem.limit(right), Ok)?;
+            (fista(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, Some(limit))
         }
         Solver::PrimalDual(sparse) => {
             let mut problem = Problem::new(engine, solve, scratch, (sparse, true), (job, share))?;
-            let limit = problem.limit(right)?;
-            (primal_dual(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, limit)
+            let limit = of_wavelets.map_or_else(|| problem.limit(right), Ok)?;
+            (primal_dual(&mut problem, right, image, !solve.warm_start, data, solve.stop)?, Some(limit))
         }
     };
     let left = solve.stop.iterations - (progress.residuals.len() - 1).min(solve.stop.iterations);

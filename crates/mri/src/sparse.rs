@@ -5,7 +5,7 @@ use super::low_rank::Blocks;
 use super::normal::{Scratch, normal_of_data};
 use super::penalty::Sparse;
 use super::variation::{self, Raise, rounds};
-use super::wavelets::Wavelets;
+use super::wavelets::{Wavelet, Wavelets};
 use isocenter_base::context::Job;
 use isocenter_base::error::{Result, fail};
 use isocenter_solve::Vectors;
@@ -134,12 +134,9 @@ impl<'a, E: Engine> Problem<'a, E> {
         Ok(Self { engine, scratch, solve, job, share, penalty, fixed, iteration, dual, images, spare })
     }
 
-    /// The weight from which on nothing of images whose F^H W d these are is kept, if that is known.
-    pub(super) fn limit(&mut self, right: &Vector<E>) -> Result<Option<f64>> {
-        if matches!(self.penalty, Kind::Variation { .. }) {
-            return Ok(None);
-        }
-        self.sizes(right).map(|[_, largest]| Some(largest))
+    /// The weight from which on nothing of images whose F^H W d these are is kept.
+    pub(super) fn limit(&mut self, right: &Vector<E>) -> Result<f64> {
+        self.sizes(right).map(|[_, largest]| largest)
     }
 
     /// The sum of all wavelet coefficients' absolute values, or of all blocks' singular values, and the largest.
@@ -168,6 +165,19 @@ impl<'a, E: Engine> Problem<'a, E> {
         let scan = self.engine.scan();
         variation::norm_square(scan.grid, scan.highest_difference_weight)
     }
+}
+
+/// The largest wavelet coefficient of images whose F^H W d these are. Weights of total variation are of its order, and have no limit that
+/// is known without a solution.
+pub(super) fn largest_coefficient<E: Engine>(engine: &mut E, right: &Vector<E>) -> Result<f64> {
+    let (grid, voxels) = (engine.scan().grid, engine.scan().voxels());
+    let wavelets = Wavelets::new(Wavelet::Daubechies4, 0, grid)?;
+    let (mut work, mut image) = (engine.wavelets()?, engine.vectors().uninitialised(voxels)?);
+    (0..engine.vectors().len(right) / voxels).try_fold(0.0f64, |largest, k| {
+        engine.vectors().copy((right, k * voxels), (&mut image, 0), voxels)?;
+        let [_, found] = engine.coefficient_sizes(&mut work, (&wavelets, [0; 3]), &mut image)?;
+        Ok(largest.max(found))
+    })
 }
 
 fn shift(wavelets: &Wavelets, fixed: bool, iteration: usize) -> [usize; 3] {

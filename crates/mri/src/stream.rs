@@ -121,7 +121,7 @@ impl Mri {
             each!(engine, e => stream.run(&mut **e, memory, &mut *read, &mut images))?;
         (self.replaced, self.buffers) = (replaced, buffers);
         if goal == Goal::Reconstruction {
-            self.keep(solutions, solve.lambda);
+            self.keep(solutions, &solve);
         }
         stream.context.tell_of_replaced(replaced, elements);
         Ok(())

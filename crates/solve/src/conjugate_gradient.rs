@@ -4,7 +4,10 @@
 //! Complex vectors serve as real ones of twice the length: of inner products only the real part is needed.
 
 use super::{Stop, Vectors};
-use isocenter_base::error::Result;
+use isocenter_base::error::{Result, fail};
+
+/// Lengths of right-hand sides that are taken as they are.
+const ORDINARY: std::ops::Range<f64> = 1e-15..1e15;
 
 /// A Hermitian positive definite operator A, and the arithmetic of the vectors that it is applied to.
 pub trait LinearSystem {
@@ -29,14 +32,24 @@ pub fn conjugate_gradient<S: LinearSystem>(
     stop: Stop,
 ) -> Result<Vec<f64>> {
     let count = system.vectors().len(right);
-    let norm = system.vectors().dot(right, right)?.sqrt();
+    let mut norm = system.vectors().dot(right, right)?.sqrt();
     if norm == 0.0 {
         // The solution is 0 whatever the start.
         let zero = system.vectors().zeros(count)?;
         system.vectors().combine(1.0, &zero, 0.0, x)?;
         return Ok(vec![0.0]);
     }
+    if !norm.is_finite() {
+        fail!(OutOfRange, "samples are so large that their adjoint is beyond the range of this precision; divide them by 1e20");
+    }
     let mut product = system.vectors().zeros(count)?;
+    // A x of very large or very small numbers would leave the range of single precision. A power of two takes no digit away.
+    let scale = if ORDINARY.contains(&norm) { 1.0 } else { (-norm.log2().round()).exp2() };
+    if scale != 1.0 {
+        system.vectors().combine(0.0, &product, scale, right)?;
+        system.vectors().combine(0.0, &product, scale, x)?;
+        norm *= scale;
+    }
     if !start_is_zero {
         system.apply(x, &mut product)?;
         system.vectors().combine(-1.0, &product, 1.0, right)?;
@@ -63,6 +76,9 @@ pub fn conjugate_gradient<S: LinearSystem>(
         square = next;
         history.push(square.sqrt() / norm);
         system.after(iteration, square.sqrt() / norm)?;
+    }
+    if scale != 1.0 {
+        system.vectors().combine(0.0, residual, 1.0 / scale, x)?;
     }
     Ok(history)
 }
@@ -154,6 +170,27 @@ mod tests {
             // Error at most residual / smallest eigenvalue.
             assert!(x.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-11));
         }
+    }
+
+    #[test]
+    fn a_right_hand_side_of_any_size_has_the_same_solution() {
+        let solved = |size: f64, start: f64| {
+            let mut system = Diagonal::new((0..60).map(|k| [1.0, 3.0, 10.0][k % 3]).collect());
+            let mut b: Vec<f64> = (0..60).map(|k| (k as f64 * 0.7).sin() * size).collect();
+            let mut x = vec![start * size; 60];
+            let stop = Stop { iterations: 50, tolerance: 1e-13 };
+            let history = conjugate_gradient(&mut system, &mut b, &mut x, start == 0.0, stop).expect("solution");
+            (x.into_iter().map(|v| v / size).collect::<Vec<f64>>(), history)
+        };
+        for start in [0.0, 2.0] {
+            // By a power of two, so that all numbers are those of the ordinary one, to the bit.
+            for size in [2.0f64.powi(110), 2.0f64.powi(-110)] {
+                assert_eq!(solved(size, start), solved(1.0, start), "{size:e}");
+            }
+        }
+        let mut system = Diagonal::new(vec![1.0; 2]);
+        let stop = Stop { iterations: 5, tolerance: 0.0 };
+        assert!(conjugate_gradient(&mut system, &mut vec![f64::INFINITY, 0.0], &mut vec![0.0; 2], true, stop).is_err());
     }
 
     #[test]

@@ -8,7 +8,7 @@
 use super::composite::{Composite, VectorOf};
 use super::history::{History, Progress, nothing};
 use super::{Course, Momentum, Stop, Vectors};
-use isocenter_base::error::Result;
+use isocenter_base::error::{Result, fail};
 
 /// The largest curvature allowed for is so much more than what was met.
 pub(super) const MARGIN: f64 = 1.05;
@@ -78,6 +78,9 @@ pub(super) fn first_curvature<C: Composite>(
     }
     problem.normal(right, product)?;
     let curvature = problem.vectors().dot(right, product)? / square;
+    if !curvature.is_finite() {
+        fail!(OutOfRange, "samples are so large that they leave the range of this precision; divide them, and options.lambda, by 1e20");
+    }
     // A^H d is not 0, and neither is A A^H d; rounding might say so.
-    Ok((curvature > 0.0 && curvature.is_finite()).then_some(curvature))
+    Ok((curvature > 0.0).then_some(curvature))
 }

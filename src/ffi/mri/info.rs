@@ -39,7 +39,8 @@ pub struct isoc_mri_info {
     /// The relative l2 error of their sum, over samples and pairs of voxels.
     pub normal_error: f64,
     /// The lambda from which on the wavelet or low-rank penalty of the last isoc_mri_reconstruct leaves images of zeros: the largest wavelet
-    /// coefficient of F^H W samples, or singular value of their blocks. 0 where neither penalty was in use.
+    /// coefficient of F^H W samples, or singular value of their blocks. Of total variation, which has no such number, that of wavelets. 0 where
+    /// no such penalty was in use.
     pub lambda_limit: f64,
 }
 
