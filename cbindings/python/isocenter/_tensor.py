@@ -94,6 +94,8 @@ def _of_numpy(array, name, written):
 
 def _of_dlpack(array, name, stream, written):
     module = type(array).__module__.partition(".")[0]
+    if getattr(array, "is_neg", bool)():  # PyTorch's lazy minus, such as of x.conj().imag, which DLPack leaves out
+        raise wrong(ValueError, f"{name} has PyTorch's negative bit, which DLPack does not tell: write {name}.resolve_neg()")
     if written and module in ("jax", "jaxlib"):  # which do not say so in DLPack
         raise wrong(ValueError, f"{name} is a JAX array, which is read-only, and cannot take the result")
     place = array.__dlpack_device__()

@@ -1,6 +1,7 @@
 """The library's messages as users of Python read them: its functions, fields and numbers by the names that they have here."""
 import itertools
 import math
+import operator
 import re
 
 _LISTS = {"body": "bodies", "ellipse": "ellipses", "ellipsoid": "ellipsoids", "gpu": "gpus", "view": "views", "weight": "weights"}
@@ -113,8 +114,24 @@ def _advice(tensor, names, sizes):
             if len(left) == 1 and sizes[left[0]] == tensor.shape[0]:  # in the right place, but a row alone has too few
                 return f"write {tensor.name}[None]"
     if None not in sizes and math.prod(tensor.shape) == math.prod(sizes):
-        return f"if its elements lie in that order, write {tensor.name}.reshape({', '.join(map(str, sizes))})"
+        return _merged(tensor, sizes)
     return ""
+
+
+def _merged(tensor, sizes):
+    """A reshape that keeps axes whole, after such a turn of them as brings each to its place: coils to the front."""
+    for order in itertools.permutations(range(len(tensor.shape))):  # the axes as they are come first
+        if _merges([tensor.shape[k] for k in order], sizes):
+            turned = "" if order == tuple(sorted(order)) else f".{tensor.transposed(order)}"
+            said = "" if turned else "if its elements lie in that order, "
+            return f"{said}write {tensor.name}{turned}.reshape({', '.join(map(str, sizes))})"
+    return ""
+
+
+def _merges(shape, sizes):
+    """Whether a reshape only joins neighbouring axes, or only takes axes apart: ends of axes stay ends."""
+    ends, wanted = (set(itertools.accumulate((n for n in of if n > 1), operator.mul)) for of in (shape, sizes))
+    return ends >= wanted or ends <= wanted
 
 
 def _reordered(tensor, names, sizes):

@@ -7,7 +7,7 @@ import numpy as np
 
 HEADER = """<?xml version="1.0"?>
 <ismrmrdHeader xmlns="http://www.ismrm.org/ISMRMRD">
-  <acquisitionSystemInformation>{bandwidth}<receiverChannels>{coils}</receiverChannels></acquisitionSystemInformation>
+  <acquisitionSystemInformation>{vendor}{bandwidth}<receiverChannels>{coils}</receiverChannels></acquisitionSystemInformation>
   <experimentalConditions><H1resonanceFrequency_Hz>63500000</H1resonanceFrequency_Hz></experimentalConditions>
   <encoding>
     <encodedSpace>{encoded}</encodedSpace><reconSpace>{recon}</reconSpace>
@@ -22,11 +22,12 @@ def space(shape, field_of_view):
     return "<matrixSize>{}</matrixSize><fieldOfView_mm>{}</fieldOfView_mm>".format(*sizes)
 
 
-def header(*, kind, encoded, recon=None, coils=1, centres=(), bandwidth=None):
+def header(*, kind, encoded, recon=None, coils=1, centres=(), bandwidth=None, vendor=None):
     """`encoded` and `recon` are (shape, field of view in mm), z, y, x; `centres` of phase encoding along y and z."""
     limits = "".join(f"<kspace_encoding_step_{n}><minimum>0</minimum><maximum>{2 * c}</maximum><center>{c}</center></kspace_encoding_step_{n}>"
                      for n, c in enumerate(centres, 1))
     return HEADER.format(kind=kind, encoded=space(*encoded), recon=space(*(recon or encoded)), coils=coils, limits=limits,
+                         vendor="" if vendor is None else f"<systemVendor>{vendor}</systemVendor>",
                          bandwidth="" if bandwidth is None else f"<relativeReceiverNoiseBandwidth>{bandwidth}</relativeReceiverNoiseBandwidth>")
 
 

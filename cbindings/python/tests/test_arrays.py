@@ -157,6 +157,15 @@ class Arrays(unittest.TestCase):
         with self.assertRaises(isocenter.TensorShapeError):
             self.ct.reconstruct(Dlpack(self.projections[1:]), out)
 
+    def test_a_lazy_minus_is_asked_for(self):
+        """PyTorch's x.conj().imag, which DLPack hands over without its sign."""
+        class Negative(Dlpack):
+            def is_neg(self):
+                return True
+
+        with self.assertRaisesRegex(ValueError, r"projections has PyTorch's negative bit, .*write projections\.resolve_neg\(\)"):
+            self.ct.reconstruct(Negative(self.projections), np.zeros(self.ct.volume_shape, np.float32))
+
     def test_a_gpus_array_is_asked_for_in_the_plans_stream(self):
         """Its device is made up: the data are in host memory, and so is what the library is told."""
         source = Dlpack(self.projections, place=(2, 0))

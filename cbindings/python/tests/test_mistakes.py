@@ -62,6 +62,10 @@ class Mistakes(unittest.TestCase):
         says("write trajectory.T", MRI, trajectory=K.T, unit="cycles_per_voxel", nx=16, ny=12)
         says("write trajectory.reshape(-1, 2)", MRI, trajectory=K.reshape(10, 10, 2), unit="cycles_per_voxel", nx=16, ny=12)
         says("write trajectory.reshape(2, -1).T", MRI, trajectory=K.T.reshape(2, 10, 10), unit="cycles_per_voxel", nx=16, ny=12)
+        coils = MRI(trajectory=K, unit="cycles_per_voxel", nx=16, ny=12, coils=4)  # which come last in files of other programs
+        says("write samples.transpose(2, 0, 1).reshape(4, 100)", coils.reconstruct, ones(20, 5, 4, dtype=np.complex64))
+        says("if its elements lie in that order, write samples.reshape(4, 100)", coils.reconstruct, ones(4, 20, 5, dtype=np.complex64))
+        says("samples has shape (40, 10); it must be (coils, samples) = (4, 100)", coils.reconstruct, ones(40, 10, dtype=np.complex64))
         says("write samples.reshape(1, 100)", self.mri.reconstruct, ones(10, 10, dtype=np.complex64))
         says("write weights.reshape(100)", self.mri.set_weights, ones(10, 10))
         says("write image.T", self.mri.forward, ones(16, 12, dtype=np.complex64))

@@ -93,7 +93,7 @@ impl isoc_mri_geometry {
 }
 
 /// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
-/// unit's range are an error that names the first one and the units that all would fit; samples that all stay below a quarter of it
+/// unit's range are an error that names the first one and the units that all would fit, or, up to a tenth beyond, what to do; samples that all stay below a quarter of it
 /// are a warning in the log. Forgets weights, maps, field,
 /// positions, the penalty's weights and matrix, and Q.
 ///

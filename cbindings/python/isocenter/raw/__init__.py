@@ -9,10 +9,12 @@ samples, trajectory and geometry, for steps of your own. ``python -m isocenter.r
 
 This needs the package ismrmrd: ``pip install isocenter[ismrmrd]``.
 """
-from ._file import KINDS, Raw, Readouts, Space, read
+from ._file import Raw, read
+from ._header import Space
 from ._nifti import write_nifti
 from ._picture import upright, write_png
 from ._reconstruction import Reconstruction, reconstruct
+from ._sampling import KINDS, Readouts
 from ._trajectory import UNITS
 
 __all__ = ["KINDS", "UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_nifti", "write_png"]

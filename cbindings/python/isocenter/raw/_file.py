@@ -2,33 +2,19 @@
 import logging
 import math
 import warnings
-from collections import namedtuple
 
 import numpy
 
 from ..coils import coil_whitening
 from ..errors import wrong
-from . import _header, _lines, _trajectory
+from . import _header, _trajectory
 from ._acquisitions import Acquisitions, packages
-from ._header import Space
+from ._sampling import KINDS, Sampling, listed
 
 COUNTERS = ("repetition", "contrast", "phase", "set", "slice")
 # Not of an image, by the names of ISMRMRD's flags.
 SKIPPED = ("NOISE_MEASUREMENT", "NAVIGATION_DATA", "PHASECORR_DATA", "HPFEEDBACK_DATA", "DUMMYSCAN_DATA", "RTFEEDBACK_DATA",
            "SURFACECOILCORRECTIONSCAN_DATA", "PHASE_STABILIZATION_REFERENCE", "PHASE_STABILIZATION")
-KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
-LINES = ("", "cartesian", "epi")  # which are lines where there is no trajectory
-LOOKED_AT = 256  # readouts that a decision about all of them is made of
-
-Readouts = namedtuple("Readouts", "samples trajectory unit times grid position read_dir phase_dir slice_dir dwell acquisitions lines")
-Readouts.__doc__ = """Samples of one image.
-
-`samples` are complex64 (coils, samples); `trajectory` float32 (samples, 2), or (samples, 3) of a volume, x first, in `unit`, which is
-"cycles_per_voxel" of the image's voxels; `times` float64 (samples,), in seconds since the first sample of its readout, or NaN of echo-planar
-lines, which the file does not time from their excitation; `grid` the
-voxels (z, y, x) to solve for, which are more than the image's where the encoded field of view is larger; `position` of the centre in
-mm, `read_dir`, `phase_dir` and `slice_dir` unit vectors, all towards the patient's left, back and head; `dwell` seconds from sample
-to sample; `acquisitions` the numbers of the readouts in the file; `lines` whether they are Cartesian lines."""
 
 _log = logging.getLogger("isocenter")
 
@@ -108,17 +94,16 @@ class Raw:
             raise wrong(ValueError, f"encoding is {encoding!r}; {self._path} has {len(self._encodings)}, counted from 0")
         if kind is not None and kind not in KINDS:
             raise wrong(ValueError, f"kind is {kind!r}; it must be one of " + ", ".join(map(repr, KINDS)))
-        self._given_kind, self._encoding = kind, encoding
         self._space = self._encodings[encoding]
         self.encoded, self.recon, self.kind = self._space.encoded, self._space.recon, kind or self._space.kind
         self._check_sizes(self._space)
         _header.doubt(self._space)
         self.vendor, self.noise_bandwidth = header.vendor, header.noise_bandwidth or 1.0
         self.conjugated = self._table.conjugate = "siemens" in self.vendor.lower()
-        self._known = {}  # what was found out about the file
         self._choose(encoding)
         self._choose_coils(coils)
         self._read_noise()
+        self._sampling = Sampling(self, self._table, self._space, kind, self._imaging, self._calibration, self._records)
 
     def __repr__(self):
         several = {name: len(values) for name, values in self.counters.items() if len(values) > 1}
@@ -178,7 +163,7 @@ class Raw:
             if alive.any() and not alive.all():
                 dead = [c for c, there in zip(self.channels, alive) if not there]
                 _log.warning("coil%s %s left out, whose noise is 0 in the noise measurement", "s" * (len(dead) > 1),
-                             _listed(dead) + (" are" if len(dead) > 1 else " is"))
+                             listed(dead) + (" are" if len(dead) > 1 else " is"))
                 self.channels, noise = tuple(c for c in self.channels if c not in dead), noise[alive]
             self.noise, self.noise_dwell = numpy.ascontiguousarray(noise), float(self._heads["sample_time_us"][rows[0]]) * 1e-6
         self.coils = len(self.channels)
@@ -209,10 +194,10 @@ class Raw:
         values = self.counters[name]
         if value is None:
             if len(values) > 1:
-                raise wrong(ValueError, f"{self._path} has {len(values)} values of {name}, {_listed(values)}: pass {name}=")
+                raise wrong(ValueError, f"{self._path} has {len(values)} values of {name}, {listed(values)}: pass {name}=")
             return values[0]
         if value not in values:
-            raise wrong(ValueError, f"{name} is {value!r}; {self._path} has {_listed(values)}")
+            raise wrong(ValueError, f"{name} is {value!r}; {self._path} has {listed(values)}")
         return value
 
     def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, calibration=False):
@@ -256,215 +241,4 @@ class Raw:
             raise wrong(ValueError, f"{self._path} has no {'calibration' if calibration else 'data'} of "
                                     + ", ".join(f"{name}={value}" for name, value in given.items() if value is not None))
         _trajectory.check_unit(unit)
-        if trajectory is not None:
-            return self._along_trajectories(rows, unit, self._space, self._of_rows(trajectory, rows))
-        space = self._calibration_space if calibration else self._space
-        return self._cartesian(rows, space) if self._are_lines(rows, space) else self._along_trajectories(rows, unit, space)
-
-    def _of_rows(self, trajectory, rows):
-        """A caller's trajectory as that of each row."""
-        k, all_rows = numpy.asarray(trajectory), numpy.flatnonzero(self._imaging)
-        wanted = f"(readouts, samples, 2 or 3), {len(rows)} readouts of this image, or {len(all_rows)} of all images"
-        if k.ndim != 3 or k.shape[2] not in (2, 3) or len(k) not in (len(rows), len(all_rows)) or k.dtype.kind not in "fiu":
-            raise wrong(ValueError, f"trajectory is {k.dtype} of shape {k.shape}; it must be real numbers {wanted}")
-        if len(k) == len(all_rows):
-            if not numpy.isin(rows, all_rows).all():
-                raise wrong(ValueError, f"trajectory is of {len(k)} readouts, which are not those that are asked for; it must be {wanted}")
-            k = k[numpy.searchsorted(all_rows, rows)]
-        lengths = numpy.unique(self._heads["number_of_samples"][rows])
-        if len(lengths) > 1 or lengths[0] != k.shape[1]:
-            raise wrong(ValueError, f"trajectory has {k.shape[1]} samples a readout; {self._path} has {_listed(lengths.tolist())}")
-        return dict(zip(rows.tolist(), k.astype(float)))
-
-    def _are_lines(self, rows, space):
-        """Whether readouts are Cartesian lines: the caller's word, the header's, or what their trajectories say."""
-        kind = self._given_kind or space.kind
-        if self._given_kind or kind not in LINES:
-            return kind in LINES
-        there = self._heads["trajectory_dimensions"][rows] > 0
-        if not there.any():
-            return True
-        key = ("lines", bool(self._calibration[rows].all()), space)
-        if key not in self._known:
-            self._known[key] = lines = all(not k.any() or self._is_straight(row, k) for row, k in self._some_trajectories(rows))
-            if not lines:
-                _log.warning("the header's word for the trajectory is %r, but that in the file is not of Cartesian lines: it is used; "
-                             "kind='cartesian' takes lines", space.kind)
-        return self._known[key]
-
-    def _is_straight(self, row, k):
-        kept = self._table.kept(row)
-        return _lines.are_straight(self._heads[row], k, self._echo(row) - kept.start)
-
-    def _some_trajectories(self, rows):
-        """(row, trajectory of the kept samples) of some of the rows, at even distances."""
-        rows = rows[numpy.unique(numpy.linspace(0, len(rows) - 1, LOOKED_AT).astype(int))]
-        return [(row, k[self._table.kept(row)]) for row, _, k in self._records(rows) if k.size]
-
-    def _echo(self, row):
-        """The index of a line's sample at frequency 0, in the order of acquisition."""
-        head = self._heads[row]
-        candidates = _lines.readout_candidates(head, self.conjugated)
-        if len(candidates) == 1:
-            return candidates[0]
-        key = ("echo", _lines.is_reversed(head), *(int(head[n]) for n in ("number_of_samples", "center_sample", "discard_pre", "discard_post")))
-        if key not in self._known:
-            energy = self._energy_along(head, key)
-            found = _lines.best(energy, candidates)
-            if candidates[0] == 0:
-                certain = _lines.symmetry(energy, found) > _lines.CERTAIN * _lines.symmetry(energy, 0)
-                found = found if certain else 0
-                if certain:
-                    _log.warning("center_sample is 0, but lines of %d samples have their energy about the middle, which is taken", len(energy))
-            self._known[key] = found
-        return self._known[key]
-
-    def _energy_along(self, head, key):
-        """Energy of lines like one, those near the middle of phase encoding, by the index of acquisition."""
-        heads, steps = self._heads, self._heads["idx"]["kspace_encode_step_1"].astype(int)
-        alike = (self._imaging | self._calibration) & (((heads["flags"] & _lines.REVERSED) != 0) == key[1])
-        for name in ("number_of_samples", "center_sample", "discard_pre", "discard_post"):
-            alike &= heads[name] == head[name]
-        rows = numpy.flatnonzero(alike)
-        middle = numpy.argsort(numpy.abs(steps[rows] - numpy.median(steps[rows])), kind="stable")[:LOOKED_AT]
-        energy = numpy.zeros(int(head["number_of_samples"]))
-        for row, data, _ in self._records(rows[middle]):
-            kept = self._table.kept(row)
-            energy[kept] += numpy.sum(numpy.abs(data[:, kept]) ** 2, axis=0)
-        return energy
-
-    def _along_trajectories(self, rows, unit, space, own=None):
-        volume = space.encoded.shape[0] > 1
-        parts, k, times = [], [], []
-        for row, data, traj in self._records(rows):
-            traj = traj if own is None else own[row]
-            kept = self._table.kept(row)
-            if not traj.size:
-                raise wrong(ValueError, f"{self._path}: the header says {self.kind!r}, but acquisition {row} has no trajectory. Convert the scan "
-                                        "with its trajectory, write it into the file, or pass trajectory=: the way that the gradients went is not in the header")
-            if not numpy.isfinite(traj[kept, :3]).all():
-                raise wrong(ValueError, f"{self._path}: the trajectory of acquisition {row} has NaN or infinity")
-            if traj.shape[1] < 2:
-                raise wrong(ValueError, f"{self._path}: the trajectory of acquisition {row} has {traj.shape[1]} number a sample; it must have 2 or 3")
-            parts.append(data[:, kept]), k.append(traj[kept].astype(float)), times.append(self._table.times(row)[kept])
-        looked_at, partitions = self._looked_at(rows, own, k)
-        along_z = volume and self._third(looked_at, partitions, space) == "kz"
-        dims = 3 if along_z else 2
-        reach = numpy.max([numpy.abs(t[:, :dims]).max(axis=0, initial=0) for t in (*looked_at, *k)], axis=0)
-        scale = _trajectory.scale(reach, unit, space.encoded, space.recon)
-        if along_z:
-            _trajectory.check_partitions([t[:, :3] * scale for t in looked_at], partitions, space.encoded.shape[0])
-        steps = self._heads["idx"]["kspace_encode_step_2"][rows].astype(float)
-        places = numpy.zeros((sum(map(len, k)), 3))
-        places[:, :dims] = numpy.concatenate([t[:, :dims] for t in k]) * scale
-        if volume and not along_z:  # a stack
-            places[:, 2] = numpy.repeat((steps - space.centres[1]) / space.encoded.shape[0], [len(t) for t in k])
-        return self._made(rows, numpy.concatenate(parts, axis=1), places, numpy.concatenate(times), self._grid([0] if volume else [], space), space, False)
-
-    def _looked_at(self, rows, own, k):
-        """Trajectories that units and axes are told by, of all frames, and their steps along z."""
-        steps = self._heads["idx"]["kspace_encode_step_2"]
-        if own is not None:
-            return k, steps[rows].astype(int).tolist()
-        key = ("trajectories", bool(self._imaging[rows].all()))
-        if key not in self._known:
-            alike = numpy.flatnonzero(self._imaging) if key[1] else rows
-            found = [(row, t) for row, t in self._some_trajectories(alike) if numpy.isfinite(t[:, :3]).all() and t.shape[1] == k[0].shape[1]]
-            self._known[key] = [t.astype(float) for _, t in found], [int(steps[row]) for row, _ in found]
-        return self._known[key]
-
-    def _third(self, trajectories, steps, space):
-        if trajectories[0].shape[1] == 2:
-            return "stack"
-        key = ("third", space)
-        found = _trajectory.third_axis(trajectories, steps, space.encoded.shape[0])
-        if found == "density" and key not in self._known:
-            _log.warning("the third number of the trajectory is no frequency, but the same in all partitions, as densities are: "
-                         "kz is taken from kspace_encode_step_2")
-        self._known[key] = found
-        return found
-
-    def _cartesian(self, rows, space):
-        nx = space.encoded.shape[2]
-        kept = nx * space.recon.field_of_view[2] / space.encoded.field_of_view[2]
-        whole = kept < nx - 0.5 and abs(kept - round(kept)) < 1e-3
-        kept = round(kept)
-        parts, echoes, times = [], [], []
-        for row, data, _ in self._records(rows):
-            chosen, echo, seconds = self._table.kept(row), self._echo(row), self._table.times(row)
-            echo -= chosen.start
-            data, seconds = data[:, chosen], seconds[chosen]
-            if _lines.is_reversed(self._heads[row]):
-                data, seconds, echo = data[:, ::-1], seconds[::-1], data.shape[1] - 1 - echo
-            parts.append(data), echoes.append(echo), times.append(seconds)
-        lengths = {data.shape[1] for data in parts}
-        centred = all(abs(echo - data.shape[1] // 2) <= 1 for echo, data in zip(echoes, parts))
-        uncut = bool((self._heads["discard_pre"][rows].astype(int) + self._heads["discard_post"][rows] == 0).all())
-        narrow = whole and centred and uncut and lengths == {kept} and self._narrow_already(parts, kept, space)
-        energy = numpy.array([numpy.sum(numpy.abs(data) ** 2) for data in parts])
-        if whole and centred and uncut and lengths == {nx}:
-            for i, (data, echo) in enumerate(zip(parts, echoes)):
-                parts[i], times[i] = _lines.narrowed(data, echo, kept, times[i])
-            echoes, narrow = [kept // 2] * len(parts), True
-        spacing = 1 / (kept if narrow else nx)  # cycles per voxel of the encoding
-        along = [(numpy.arange(data.shape[1]) - echo) * spacing for data, echo in zip(parts, echoes)]
-        k = numpy.empty((sum(map(len, along)), 3))
-        k[:, 0] = numpy.concatenate(along)
-        for axis, column in ((1, 1), (0, 2)):
-            steps = self._heads["idx"][f"kspace_encode_step_{column}"][rows].astype(int)
-            centre = self._step_centre(column, steps, energy, space)
-            k[:, column] = numpy.repeat((steps - centre) / space.encoded.shape[axis], [len(a) for a in along])
-        times = numpy.concatenate(times)
-        if space.kind == "epi":
-            self._tell_of_echo_trains(rows)
-            times[:] = math.nan
-        grid = self._grid([0, 1] if narrow else [0, 1, 2], space)
-        return self._made(rows, numpy.concatenate(parts, axis=1), k, times, grid, space, True)
-
-    def _step_centre(self, column, steps, energy, space):
-        key = ("centre", column, space.kind, space.encoded, tuple(space.centres), space is self._space)
-        if key not in self._known:
-            name = f"kspace_encode_step_{column}"
-            self._known[key] = _lines.step_centre(name, steps, energy, space.centres[column - 1], space.encoded.shape[2 - column])
-        return self._known[key]
-
-    def _narrow_already(self, parts, kept, space):
-        key = ("narrow", kept, space is self._space)
-        if key not in self._known:
-            self._known[key] = narrow = _lines.narrow_already(parts, kept)
-            if narrow:
-                _log.warning("lines have %d samples where the encoded matrix has %d: they fill the field of view, and are taken as without the "
-                             "oversampling that the header has", kept, space.encoded.shape[2])
-        return self._known[key]
-
-    def _tell_of_echo_trains(self, rows):
-        directions = {_lines.is_reversed(self._heads[row]) for row in rows}
-        if len(directions) > 1 and "echo trains" not in self._known:
-            self._known["echo trains"] = True
-            _log.warning("echo-planar lines of both directions are taken as they are: unless their phases were corrected before, the image has ghosts")
-
-    def _grid(self, encoded_axes, space):
-        """Voxels to solve for: the image's, or those of the encoded field of view along these axes."""
-        shape = list(space.recon.shape)
-        for axis in encoded_axes:
-            voxels = space.encoded.field_of_view[axis] / space.recon.voxel[axis]
-            shape[axis] = shape[axis] if abs(voxels - shape[axis]) < 0.5 else math.ceil(voxels - 1e-3)
-        if space.encoded.shape[0] == 1:
-            shape[0] = 1
-        return tuple(shape)
-
-    def _made(self, rows, samples, k, times, grid, space, lines):
-        """In voxels of the image, whose resolution may be less than the encoding's."""
-        dims = 3 if grid[0] > 1 else 2
-        k = k[:, :dims] * (numpy.array(self.recon.voxel[::-1]) / space.encoded.voxel[::-1])[:dims]
-        inside = (numpy.abs(k) <= 0.5 + 1e-5).all(axis=1)
-        if not inside.all():
-            samples, k, times = samples[:, inside], k[inside], times[inside]
-        head = self._heads[rows[0]]
-        places = {name: numpy.array(head[name], float) for name in ("position", "read_dir", "phase_dir", "slice_dir")}
-        return Readouts(numpy.ascontiguousarray(samples), numpy.clip(k, -0.5, 0.5).astype(numpy.float32), "cycles_per_voxel", times, grid,
-                        *places.values(), float(head["sample_time_us"]) * 1e-6, rows, lines)
-
-
-def _listed(values):
-    return ", ".join(map(str, values)) if len(values) < 9 else f"{values[0]} to {values[-1]}"
+        return self._sampling.samples(rows, self._calibration_space if calibration else self._space, unit, trajectory)

@@ -227,7 +227,8 @@ class _Solver:
             return
         kspace = _middle(lines, samples, readouts.grid, self.lines, self.context)
         self.region = kspace.shape[1:]
-        kernels = {name: min(KERNEL, n) for name, n in zip(("kernel_x", "kernel_y", "kernel_z"), self.region[::-1])}
+        # A block has to have several places along each axis.
+        kernels = {name: min(KERNEL, max(n // 2, 1)) for name, n in zip(("kernel_x", "kernel_y", "kernel_z"), self.region[::-1])}
         self.maps = coil_maps(kspace, _plane(readouts.grid), crop=self.crop, context=self.context, **kernels)
 
     def solve(self, frame):

@@ -8,8 +8,9 @@ UNITS = ("cycles_per_voxel", "radians_per_voxel", "cycles_per_field_of_view", "c
          "radians_per_metre", "cycles_per_millimetre")
 # 1/mm is near to cycles per voxel wherever voxels are of some mm, and is to be asked for.
 FOUND = UNITS[:-1]
-# A trajectory of a unit reaches this much of its range, or another unit is meant.
-LIKELY, POSSIBLE = (0.6, 1.02), (0.05, 1.02)
+# A trajectory of a unit reaches this much of its range, or another unit is meant; samples a little beyond, which are left out, where no unit
+# goes without.
+LIKELY, POSSIBLE, BEYOND = (0.6, 1.02), (0.05, 1.1), 1.1
 # Along its shortest axis it reaches this much, or its axes have no unit in common: found; given.
 SHORTEST, SHORTEST_GIVEN = 0.45, 0.05
 PARALLEL = 0.1  # by how much kz may differ from the partitions' numbers
@@ -41,12 +42,13 @@ def scale(reach, unit, encoded, recon):
         axis = "xyz"[int(numpy.argmin(reach))]
         raise wrong(ValueError, f"the trajectory is 0 along {axis} in all samples ({seen}), and the image is {encoded.shape[::-1]} voxels: "
                                 "pass trajectory= one that has all axes")
-    full = [name for name in FOUND if LIKELY[0] <= parts[name].max() <= LIKELY[1]]
-    likely = [name for name in full if parts[name].min() >= SHORTEST]
+    likely = _likely(parts, LIKELY[1]) or _likely(parts, BEYOND)
     if unit is None:
         if not likely or any(not numpy.allclose(scales[name], scales[likely[0]], rtol=0.01) for name in likely):
-            why = "" if likely else _axis_by_axis(parts)
-            raise wrong(ValueError, f"the unit of the trajectory cannot be told, whose {seen}{why}: pass unit=, one of "
+            apart = "" if likely else _axis_by_axis(parts)
+            if apart:
+                raise wrong(ValueError, f"the trajectory's {seen}{apart}. Pass trajectory= one whose axes do")
+            raise wrong(ValueError, f"the unit of the trajectory cannot be told, whose {seen}: pass unit=, one of "
                                     + ", ".join(f"{name!r} (up to {_range(scales[name])} for this header)" for name in UNITS))
         return scales[likely[0]]
     if not POSSIBLE[0] <= parts[unit].max() <= POSSIBLE[1]:
@@ -54,8 +56,12 @@ def scale(reach, unit, encoded, recon):
                                      + (f"pass unit={likely[0]!r}" if likely else "no unit fits this header's matrix and field of view"))
     if parts[unit].min() < SHORTEST_GIVEN * parts[unit].max():
         raise wrong(OutOfRangeError, f"unit is {unit!r}, up to {_range(scales[unit])} for this header, but the trajectory's {seen}"
-                                     f"{_axis_by_axis(parts)}: pass trajectory= one whose axes share a unit")
+                                     f"{_axis_by_axis(parts)}. Pass trajectory= one whose axes share a unit")
     return scales[unit]
+
+
+def _likely(parts, most):
+    return [name for name in FOUND if LIKELY[0] <= parts[name].max() <= most and parts[name].min() >= SHORTEST]
 
 
 def _axis_by_axis(parts):
