@@ -60,6 +60,8 @@ class Mistakes(unittest.TestCase):
         says("write first_positions.T", self.pet.deposit, ones(3, 5), ones(3, 5), ones(5), HISTO.copy())
         says("(3, 4, 10, 12)", self.pet.reconstruct, HISTO[0])
         says("write trajectory.T", MRI, trajectory=K.T, unit="cycles_per_voxel", nx=16, ny=12)
+        says("clip values to the range, leave those samples out, or multiply the trajectory by 0.9999", MRI, trajectory=K * (0.500015 / np.abs(K).max()),
+             unit="cycles_per_voxel", nx=16, ny=12)
         says("write trajectory.reshape(-1, 2)", MRI, trajectory=K.reshape(10, 10, 2), unit="cycles_per_voxel", nx=16, ny=12)
         says("write trajectory.reshape(2, -1).T", MRI, trajectory=K.T.reshape(2, 10, 10), unit="cycles_per_voxel", nx=16, ny=12)
         coils = MRI(trajectory=K, unit="cycles_per_voxel", nx=16, ny=12, coils=4)  # which come last in files of other programs

@@ -321,6 +321,27 @@ class Mri(unittest.TestCase):
             mri.set_options(penalty="wavelets", lambda_=1.0, levels=3)
             mri.reconstruct(samples)
 
+    def test_samples_of_any_size(self):
+        """Numbers whose squares, or whose transforms twice over, single precision does not hold."""
+        mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N)
+        mri.set_options(iterations=5)
+        samples = mri.phantom_samples(mri.shepp_logan(N / 2))
+        image, history = mri.reconstruct(samples), mri.history()
+        for size in (2.0**80, 2.0**-80):  # a power of two, so that every number is the same but for it
+            self.close_to(mri.reconstruct((samples * size).astype("complex64")) / size, image, 1e-5)
+            np.testing.assert_allclose(mri.history(), history, rtol=1e-3)
+
+    def test_weights_of_total_variation_begin_with_those_of_wavelets(self):
+        mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N)
+        samples = mri.phantom_samples(mri.shepp_logan(N / 2))
+        limits = []
+        for penalty, algorithm in (("wavelets", "fista"), ("variation", "fista"), ("variation", "primal_dual")):
+            mri.set_options(penalty=penalty, algorithm=algorithm, lambda_=1e-3, iterations=1, fixed_grid=True)
+            mri.reconstruct(samples)
+            limits.append(mri.info().lambda_limit)
+        self.assertGreater(limits[0], 0)
+        self.assertEqual(limits, limits[:1] * 3)
+
     def test_bad_input(self):
         mri = isocenter.MRI(trajectory=spokes(), unit="cycles_per_voxel", nx=N, ny=N, coils=2)
         samples = complex_random((2, SPOKES * READOUT))

@@ -553,7 +553,7 @@ class Kinds(Ways):
                 ("EPI", both_ways, {"kind": "epi", "centres": (N // 2,)}), ("radial", self.along(radial(76)), {"kind": "radial"}),
                 ("radial, 38 spokes", self.along(radial(38)), {"kind": "radial"}), ("spiral", self.along(spiral(16, turns=4)), {"kind": "spiral"}),
                 ("noise scan", [scan] + lines(self.full), {})):
-            with self.subTest(name):
+            with self.subTest(name), self.warns("lines of both directions") if name == "EPI" else self.quiet():
                 found[name] = self.error(self.image(made, **options).images[0, 0], shades if name == "noise scan" else None)
         for name, k, kind in (("3-D stack of stars", radial(76), "radial"), ("3-D stack of spirals", spiral(16, turns=4), "spiral")):
             images = self.image(self.along(k, weights), kind=kind, **volume).images[0]
