@@ -324,7 +324,7 @@ class Lines(Ways):
         """72 samples with frequency 0 at 24 from the low end, at 47 in the order of acquisition."""
         encoded = ((1, N, 2 * N), (5.0, FIELD, 2 * FIELD))
         expected = np.abs(self.image(self.asymmetric(24, False), encoded=encoded, recon=PLANE).images[0, 0])
-        for vendor, centre in ((None, 47), (None, 24), ("SIEMENS", 48), (None, 48)):
+        for vendor, centre in ((None, 47), (None, 24), ("SIEMENS", 48)):
             with self.subTest(vendor, centre=centre), self.quiet():
                 made = self.asymmetric(centre)
                 if vendor:
@@ -334,16 +334,21 @@ class Lines(Ways):
                 self.close_to(np.abs(seen.images[0, 0]), expected, 1e-4)
 
     def test_both_directions(self):
-        """Symmetric echoes of even length have frequency 0 at another index each way, and lines of both ways make one image."""
+        """Symmetric echoes of even length have frequency 0 at another index each way, and lines of both ways make one image: that of lines forwards."""
+        late = np.roll(self.full, 2, axis=2)  # an echo that is late in k, by an object's own phase
+        expected = np.abs(self.image(lines(late)).images)
         for centre in (N // 2, N // 2 - 1):
-            made = lines(self.full)
-            made[1::2] = [acquisition(self.full[:, y, ::-1], kspace_encode_step_1=y, flags=["IS_REVERSE"], center_sample=centre) for y in range(1, N, 2)]
+            made = lines(late)
+            made[1::2] = [acquisition(late[:, y, ::-1], kspace_encode_step_1=y, flags=["IS_REVERSE"], center_sample=centre) for y in range(1, N, 2)]
             with self.subTest(centre=centre), self.quiet():
-                self.is_the_phantom(self.image(made).images[0, 0], 1e-5)
+                self.close_to(np.abs(self.image(made).images), expected, 1e-5)
 
     def test_a_centre_that_was_left_out(self):
         with self.warns("center_sample is 0, but lines of 48 samples have their energy about the middle, which is taken"):
             self.is_the_phantom(self.image(lines(self.full, center_sample=0)).images[0, 0], 1e-5)
+        backwards = [acquisition(self.full[:, y, ::-1], kspace_encode_step_1=y, center_sample=0, flags=["IS_REVERSE"]) for y in range(N)]
+        with self.warns("center_sample is 0"):
+            self.is_the_phantom(self.image(backwards).images[0, 0], 1e-5)
         with self.quiet():  # half an echo, that begins at frequency 0
             raw = self.read([acquisition(self.full[:, y, N // 2:], kspace_encode_step_1=y, center_sample=0) for y in range(N)])
             self.assertEqual(raw.select().trajectory[0, 0], 0)

@@ -3,8 +3,9 @@ import logging
 
 import numpy
 
-# Energy whose mirror image about a candidate for frequency 0 is there, against that about another: so many times is certain.
-CERTAIN = 2.0
+# Energy whose mirror image about a candidate for frequency 0 is there, against that about another: so many times is certain. Echoes of measured
+# scans are a sample or two off, but alike in both directions.
+CERTAIN, ALIKE = 2.0, 1.0
 EMPTY = 0.02  # part of the energy outside of the object, where lines are oversampled
 REVERSED = 1 << 21  # ACQ_IS_REVERSE, 22, counts from 1
 
@@ -22,10 +23,18 @@ def symmetry(energy, centre):
     return float(energy[centre] + 2 * numpy.minimum(below, above).sum())
 
 
-def best(energy, candidates):
-    """The candidate about which energy is most symmetric; the first of equals."""
-    found = [symmetry(energy, c) for c in candidates]
-    return candidates[int(numpy.argmax(found))]
+def likeness(energy, centre, forwards, forward_centre):
+    """How much a reversed line's energy with frequency 0 at an index is like that of lines forwards with theirs."""
+    k = centre - numpy.arange(len(energy))
+    there = (k + forward_centre >= 0) & (k + forward_centre < len(forwards))
+    return float(numpy.sqrt(energy[there] * forwards[k[there] + forward_centre]).sum())
+
+
+def best(candidates, score, margin):
+    """The candidate of the highest score, if that is so many times the first one's; else the first."""
+    scores = [score(c) for c in candidates]
+    highest = int(numpy.argmax(scores))
+    return candidates[highest if scores[highest] > margin * scores[0] else 0]
 
 
 def readout_candidates(head, siemens):
@@ -34,8 +43,10 @@ def readout_candidates(head, siemens):
     The format means the index of that sample. Of reversed lines Siemens' converter writes one more, and others count from the low end of
     k. Zero stands where a writer left the field out."""
     n, centre = int(head["number_of_samples"]), int(head["center_sample"])
+    if not centre:
+        return [0, n // 2, n - 1 - n // 2][:3 if is_reversed(head) else 2]
     if not is_reversed(head):
-        return [centre] if centre else [0, n // 2]
+        return [centre]
     found = [centre - 1, centre] if siemens else [centre, centre - 1]
     return list(dict.fromkeys([*found, n - 1 - centre]))
 

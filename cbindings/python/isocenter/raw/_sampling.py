@@ -10,6 +10,7 @@ from . import _lines, _trajectory
 
 KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
 LINES = ("", "cartesian", "epi")  # which are lines where there is no trajectory
+LAYOUT = ("number_of_samples", "discard_pre", "discard_post", "center_sample")
 LOOKED_AT = 256  # readouts that a decision about all of them is made of
 
 Readouts = namedtuple("Readouts", "samples trajectory unit times grid position read_dir phase_dir slice_dir dwell acquisitions lines")
@@ -86,27 +87,37 @@ class Sampling:
         candidates = _lines.readout_candidates(head, self.conjugated)
         if len(candidates) == 1:
             return candidates[0]
-        key = ("echo", _lines.is_reversed(head), *(int(head[n]) for n in ("number_of_samples", "center_sample", "discard_pre", "discard_post")))
+        key = ("echo", _lines.is_reversed(head), *(int(head[n]) for n in LAYOUT))
         if key not in self._known:
-            energy = self._energy_along(head, key)
-            found = _lines.best(energy, candidates)
-            if candidates[0] == 0:
-                certain = _lines.symmetry(energy, found) > _lines.CERTAIN * _lines.symmetry(energy, 0)
-                found = found if certain else 0
-                if certain:
-                    _log.warning("center_sample is 0, but lines of %d samples have their energy about the middle, which is taken", len(energy))
-            self._known[key] = found
+            self._known[key] = self._best_echo(head, candidates)
         return self._known[key]
 
-    def _energy_along(self, head, key):
-        """Energy of lines like one, those near the middle of phase encoding, by the index of acquisition."""
-        heads, steps = self._heads, self._heads["idx"]["kspace_encode_step_1"].astype(int)
-        alike = (self._imaging | self._calibration) & (((heads["flags"] & _lines.REVERSED) != 0) == key[1])
-        for name in ("number_of_samples", "center_sample", "discard_pre", "discard_post"):
-            alike &= heads[name] == head[name]
-        rows = numpy.flatnonzero(alike)
-        middle = numpy.argsort(numpy.abs(steps[rows] - numpy.median(steps[rows])), kind="stable")[:LOOKED_AT]
-        energy = numpy.zeros(int(head["number_of_samples"]))
+    def _best_echo(self, head, candidates):
+        backwards = _lines.is_reversed(head)
+        energy = self._energy_along(self._rows_like(head, LAYOUT, backwards))
+        forwards = self._rows_like(head, LAYOUT[:1], False) if backwards and head["center_sample"] else []
+        centres = self._heads["center_sample"][forwards].astype(int)
+        if centres.any():
+            centre = int(centres[centres > 0][0])
+            known = self._energy_along(forwards[centres == centre])
+            return _lines.best(candidates, lambda c: _lines.likeness(energy, c, known, centre), _lines.ALIKE)
+        found = _lines.best(candidates, lambda c: _lines.symmetry(energy, c), _lines.CERTAIN)
+        if found != candidates[0] and not head["center_sample"]:
+            _log.warning("center_sample is 0, but lines of %d samples have their energy about the middle, which is taken", len(energy))
+        return found
+
+    def _rows_like(self, head, fields, backwards):
+        """Lines of one direction, for images or calibration, that have the same fields as one."""
+        alike = (self._imaging | self._calibration) & (((self._heads["flags"] & _lines.REVERSED) != 0) == backwards)
+        for name in fields:
+            alike &= self._heads[name] == head[name]
+        return numpy.flatnonzero(alike)
+
+    def _energy_along(self, rows):
+        """Energy of those lines that are near the middle of phase encoding, by the index of acquisition."""
+        steps = self._heads["idx"]["kspace_encode_step_1"][rows].astype(int)
+        middle = numpy.argsort(numpy.abs(steps - numpy.median(steps)), kind="stable")[:LOOKED_AT]
+        energy = numpy.zeros(int(self._heads["number_of_samples"][rows[0]]))
         for row, data, _ in self._records(rows[middle]):
             kept = self._table.kept(row)
             energy[kept] += numpy.sum(numpy.abs(data[:, kept]) ** 2, axis=0)
