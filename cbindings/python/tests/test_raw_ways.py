@@ -213,6 +213,25 @@ class Places(Ways):
         self.assertRaisesRegex(ValueError, "uneven", isocenter.raw.write_nifti, path, self.slices([(*oblique, (0, 0, z)) for z in (0, 5, 11)]))
 
 
+    def test_nifti_by_the_command(self):
+        """One file of a stack; one a slice of a localizer."""
+        try:
+            import nibabel
+        except ImportError:
+            self.skipTest("no nibabel")
+        path, axial, sagittal = os.path.join(self.folder.name, "image.nii"), ((1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, -1), (1, 0, 0))
+        for planes, names in (([(*axial, (0, 0, z)) for z in (0, 8)], ["image.nii"]), ([(*axial, (1, 2, 3)), (*sagittal, (7, 0, 0))], ["image_slice0.nii", "image_slice1.nii"])):
+            made = self.slices(planes)
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                main([self.path, "-o", path, "--device", "cpu"])
+            names = [os.path.join(self.folder.name, name) for name in names]
+            self.assertIn("written: " + ", ".join(names), said.getvalue())
+            files = [nibabel.load(name) for name in names]
+            np.testing.assert_allclose(np.concatenate([np.asarray(f.dataobj).reshape(N, N, -1) for f in files], axis=2), np.abs(made.images[0]).T, rtol=1e-5, atol=1e-5)
+            for file, (*_, position) in zip(files, planes):
+                np.testing.assert_allclose(file.affine @ [N // 2, N // 2, 0, 1], np.array([-1, -1, 1, 1]) * [*position, 1], atol=1e-4)
+
+
 class Trajectories(Ways):
     def test_a_trajectory_under_a_cartesian_header_is_used(self):
         k = radial()
@@ -509,6 +528,10 @@ class Options(Ways):
         with self.assertRaises(SystemExit) as caught:
             run("--maps", files["bad"])
         self.assertIn("which is no array of NumPy", str(caught.exception))
+        for arguments, words in ((("--group", "none"), "pass --group "), (("--kind", "spiral"), "or pass --trajectory: the way")):  # its own options
+            with self.assertRaises(SystemExit) as caught:
+                run(*arguments)
+            self.assertIn(words, str(caught.exception))
 
 
 class Kinds(Ways):

@@ -1,11 +1,16 @@
 """The command `python -m isocenter.raw`."""
 import argparse
+import re
 import sys
 
 import numpy
 
 import isocenter
 import isocenter.raw
+
+from ._nifti import write_apart
+
+QUOTES = ("'", '"')
 
 
 def main(arguments=None):
@@ -36,7 +41,18 @@ def main(arguments=None):
     try:
         run(given)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
-        sys.exit(f"isocenter.raw: {e}")
+        sys.exit("isocenter.raw: " + in_options(str(e), parser))
+
+
+def in_options(message, parser):
+    """A message that asks for arguments of functions, in those of the command."""
+    known = {action.dest for action in parser._actions}
+
+    def option(match):
+        name, value = match.groups()
+        return f"--{name.replace('_', '-')}{' ' * (value.isalnum() or value in QUOTES)}{value}" if name in known else match[0]
+
+    return re.sub(r"\b([a-z_]+)=(\S?)", option, message)
 
 
 def numbers(text):
@@ -73,8 +89,8 @@ def run(given):
           f"maps {'given' if given.maps else f'from {made.calibration}'}, residual {made.residual:.2g}")
     if given.output.endswith(".png"):
         isocenter.raw.write_png(given.output, made)
-    elif ".nii" in given.output[-7:]:
-        isocenter.raw.write_nifti(given.output, made)
+    elif given.output.endswith((".nii", ".nii.gz")):
+        given.output = ", ".join(write_apart(given.output, made))
     else:
         numpy.save(given.output, made.images)
     print(f"written: {given.output}")

@@ -40,3 +40,23 @@ def write_nifti(path, made):
     else:
         file.header["pixdim"][1:4] = made.voxel[::-1]
     nibabel.save(file, os.fspath(path))
+
+
+def write_apart(path, made):
+    """As `write_nifti`, or, where images have no one affine map, a file of each slice, NAME_slice0.nii and so on, and of each frame of it that lies elsewhere
+    than the first, NAME_slice0_frame1.nii. Returns the paths."""
+    text = os.fspath(path)
+    stem, ending = (text[:-7], ".nii.gz") if text.endswith(".nii.gz") else (text[:-4], ".nii")
+    try:
+        made.affine
+    except ValueError:
+        alike = numpy.abs(made.affines - made.affines[:1]).max() <= 1e-3
+        frames = [("", slice(None))] if alike else [(f"_frame{f}", slice(f, f + 1)) for f in range(len(made.frames))]
+        several = [(f"{stem}_slice{number}{name}{ending}", f, z) for z, number in enumerate(made.slices) for name, f in frames]
+        volume = made.affines.shape[1] != made.images.shape[1]
+        for name, f, z in several:
+            which = slice(None) if volume else slice(z, z + 1)
+            write_nifti(name, made._replace(images=made.images[f, which], affines=made.affines[f, z:z + 1], frames=made.frames[f], slices=made.slices[z:z + 1]))
+        return [name for name, _, _ in several]
+    write_nifti(path, made)
+    return [text]
