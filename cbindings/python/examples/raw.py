@@ -132,7 +132,7 @@ if not DATA:
     shown = [("Truth", np.abs(truth)), (shown[0][0], apart / shading_apart), ("SENSE", joined / shading)]
 _, axes = plt.subplots(1, len(shown), figsize=(5 * len(shown), 5.3), constrained_layout=True)
 for ax, (title, image) in zip(axes, shown):
-    image = isocenter.raw.upright(image, made.affine)
+    image = isocenter.raw.upright(image, made.affines[0, made.affines.shape[1] // 2])
     ax.imshow(image, cmap="gray", vmin=0, vmax=np.percentile(image, 99.8) if DATA else 1.8)
     ax.set_title(title)
     ax.axis("off")

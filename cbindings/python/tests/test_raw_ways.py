@@ -528,7 +528,7 @@ class Options(Ways):
         with self.assertRaises(SystemExit) as caught:
             run("--maps", files["bad"])
         self.assertIn("which is no array of NumPy", str(caught.exception))
-        for arguments, words in ((("--group", "none"), "pass --group "), (("--kind", "spiral"), "or pass --trajectory: the way")):  # its own options
+        for arguments, words in ((("--group", "none"), "pass --group"), (("--kind", "spiral"), "or pass --trajectory: the way")):  # its own options
             with self.assertRaises(SystemExit) as caught:
                 run(*arguments)
             self.assertIn(words, str(caught.exception))
