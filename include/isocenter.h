@@ -1451,7 +1451,8 @@ typedef struct {
     // The relative l2 error of their sum, over samples and pairs of voxels.
     double normal_error;
     // The lambda from which on the wavelet or low-rank penalty of the last isoc_mri_reconstruct leaves images of zeros: the largest wavelet
-    // coefficient of F^H W samples, or singular value of their blocks. 0 where neither penalty was in use.
+    // coefficient of F^H W samples, or singular value of their blocks. Of total variation, which has no such number, that of wavelets. 0 where
+    // no such penalty was in use.
     double lambda_limit;
 } isoc_mri_info;
 
@@ -2314,7 +2315,7 @@ isoc_status isoc_mri_create(const isoc_context *ctx, isoc_mri **out);
 isoc_status isoc_mri_destroy(isoc_mri *mri);
 
 // Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
-// unit's range are an error that names the first one and the units that all would fit; samples that all stay below a quarter of it
+// unit's range are an error that names the first one and the units that all would fit, or, up to a tenth beyond, what to do; samples that all stay below a quarter of it
 // are a warning in the log. Forgets weights, maps, field,
 // positions, the penalty's weights and matrix, and Q.
 isoc_status isoc_mri_set_geometry(isoc_mri *mri,
