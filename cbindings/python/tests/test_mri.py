@@ -336,7 +336,7 @@ class Mri(unittest.TestCase):
         samples = mri.phantom_samples(mri.shepp_logan(N / 2))
         limits = []
         for penalty, algorithm in (("wavelets", "fista"), ("variation", "fista"), ("variation", "primal_dual")):
-            mri.set_options(penalty=penalty, algorithm=algorithm, lambda_=1e-3, iterations=1, fixed_grid=True)
+            mri.set_options(penalty=penalty, algorithm=algorithm, lambda_=1e-3, iterations=1)
             mri.reconstruct(samples)
             limits.append(mri.info().lambda_limit)
         self.assertGreater(limits[0], 0)

@@ -110,7 +110,8 @@ impl Field {
         let [slowest, fastest] = range(self.decay.iter().flat_map(|d| d.iter().copied()));
         if first == 0.0 && last == 0.0 && self.seconds.len() > 1 {
             return Some(
-                "times are all 0: field and decay change nothing; time is that from the excitation to each sample".into(),
+                "times are all 0: field and decay change nothing; time is that from the excitation to each sample"
+                    .into(),
             );
         }
         if last - first > 2.0 {

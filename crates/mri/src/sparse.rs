@@ -175,7 +175,7 @@ pub(super) fn largest_coefficient<E: Engine>(engine: &mut E, right: &Vector<E>) 
     let (mut work, mut image) = (engine.wavelets()?, engine.vectors().uninitialised(voxels)?);
     (0..engine.vectors().len(right) / voxels).try_fold(0.0f64, |largest, k| {
         engine.vectors().copy((right, k * voxels), (&mut image, 0), voxels)?;
-        let [_, found] = engine.coefficient_sizes(&mut work, (&wavelets, [0; 3]), &mut image)?;
+        let [_, found] = engine.coefficient_sizes(&mut work, (&wavelets, wavelets.shift(0)), &mut image)?;
         Ok(largest.max(found))
     })
 }

@@ -224,13 +224,12 @@ mod tests {
 
     #[test]
     fn cycles_per_field_of_view_are_not_divided_by_the_longest_axis() {
-        let remark = |unit, scale: f64| {
-            let values = [-scale, -0.75 * scale, 0.96 * scale, 0.7 * scale];
-            let (x, y) = (if unit == Unit::CyclesPerVoxel { 0.5 } else { 48.0 }, if unit == Unit::CyclesPerVoxel { 0.5 } else { 36.0 });
-            let values = [values[0] * x, values[1] * y, values[2] * x, values[3] * y];
+        let remark = |unit: Unit| {
+            let [x, y] = [96, 72].map(|n| unit.bound(n));
+            let values = [-x, -0.75 * y, 0.96 * x, 0.7 * y];
             Trajectory::new(&values, unit, [1, 72, 96], 2).expect("a trajectory").suspicion().is_some()
         };
-        assert!(remark(Unit::CyclesPerVoxel, 1.0));
-        assert!(!remark(Unit::CyclesPerFieldOfView, 1.0));
+        assert!(remark(Unit::CyclesPerVoxel));
+        assert!(!remark(Unit::CyclesPerFieldOfView));
     }
 }

@@ -40,7 +40,10 @@ pub fn conjugate_gradient<S: LinearSystem>(
         return Ok(vec![0.0]);
     }
     if !norm.is_finite() {
-        fail!(OutOfRange, "samples are so large that their adjoint is beyond the range of this precision; divide them by 1e20");
+        fail!(
+            OutOfRange,
+            "samples are so large that their adjoint is beyond the range of this precision; divide them by 1e20"
+        );
     }
     let mut product = system.vectors().zeros(count)?;
     // A x of very large or very small numbers would leave the range of single precision. A power of two takes no digit away.

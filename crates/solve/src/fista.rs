@@ -79,7 +79,10 @@ pub(super) fn first_curvature<C: Composite>(
     problem.normal(right, product)?;
     let curvature = problem.vectors().dot(right, product)? / square;
     if !curvature.is_finite() {
-        fail!(OutOfRange, "samples are so large that they leave the range of this precision; divide them, and options.lambda, by 1e20");
+        fail!(
+            OutOfRange,
+            "samples are so large that they leave the range of this precision; divide them, and options.lambda, by 1e20"
+        );
     }
     // A^H d is not 0, and neither is A A^H d; rounding might say so.
     Ok((curvature > 0.0).then_some(curvature))

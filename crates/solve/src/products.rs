@@ -1,9 +1,8 @@
 //! Products of some rows of a matrix with the adjoint of others, and of its columns with each other.
 
-use faer::linalg::matmul::matmul;
-use faer::{Accum, Mat, MatRef, Par, c64};
 use super::leading::Leading;
-use faer::MatMut;
+use faer::linalg::matmul::matmul;
+use faer::{Accum, Mat, MatMut, MatRef, Par, c64};
 use isocenter_base::cpu::buffer::Buffer;
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::Result;
