@@ -252,6 +252,17 @@ class Trajectories(Ways):
             with self.subTest(scale=scale), self.quiet():
                 self.is_the_phantom(self.image(made).images[0, 0], 1e-6)
 
+    def test_lines_elsewhere_than_their_steps(self):
+        """Lines in an order of their own, whose steps only count them: the trajectory says where they are."""
+        order = np.random.default_rng(3).permutation(N)
+        made = [acquisition(self.full[:, y], grid()[y], kspace_encode_step_1=count) for count, y in enumerate(order)]
+        with self.warns("is not of Cartesian lines: it is used"):
+            seen = self.image(made)
+        self.is_the_phantom(seen.images[0, 0], 0.03)  # maps are from a grid of its own
+        flat = [acquisition(self.full[:, y], grid()[y] * [1, 0], kspace_encode_step_1=y) for y in range(N)]
+        with self.quiet():  # which have kx alone
+            self.is_the_phantom(self.image(flat).images[0, 0], 1e-6)
+
     def stack(self, third, step=1, planes=6, turned=False):
         """Of spirals with a third number, and their scale."""
         k = spiral(shots=4, samples=60)

@@ -100,3 +100,14 @@ def are_straight(head, trajectory, centre):
     reach = abs(slope) * n
     straight = numpy.abs(trajectory[:, 0] - slope * along - first).max() <= 0.01 * reach
     return bool(slope > 0 and straight and abs(first) <= slope and numpy.ptp(trajectory[:, 1:], axis=0).max(initial=0) <= 0.01 * reach)
+
+
+def are_steps(places, steps, centre):
+    """Whether lines lie where their steps of phase encoding say; places that are all 0 say nothing."""
+    steps = steps.astype(float) - centre
+    if not places.any():
+        return True
+    if not numpy.ptp(steps):
+        return bool(numpy.ptp(places) <= 1e-3 * numpy.abs(places).max())
+    slope, first = numpy.polyfit(steps, places, 1)
+    return bool(slope > 0 and abs(first) <= 0.6 * slope and numpy.abs(places - slope * steps - first).max() <= 0.1 * slope)

@@ -66,15 +66,22 @@ class Sampling:
             return True
         key = ("lines", bool(self._calibration[rows].all()), space)
         if key not in self._known:
-            self._known[key] = lines = all(not k.any() or self._is_straight(row, k) for row, k in self._some_trajectories(rows))
+            self._known[key] = lines = self._go_as_lines(self._some_trajectories(rows), space)
             if not lines:
                 _log.warning("the header's word for the trajectory is %r, but that in the file is not of Cartesian lines: it is used; "
                              "kind='cartesian' takes lines", space.kind)
         return self._known[key]
 
-    def _is_straight(self, row, k):
-        kept = self._table.kept(row)
-        return _lines.are_straight(self._heads[row], k, self._echo(row) - kept.start)
+    def _go_as_lines(self, trajectories, space):
+        """Whether trajectories (row, k) are those of the lines that the header and the steps make; or all 0, which are none."""
+        axes = 3 if space.encoded.shape[0] > 1 else 2  # a third number of a plane is no place
+        trajectories = [(row, k[:, :axes]) for row, k in trajectories if k[:, :axes].any()]
+        if not all(_lines.are_straight(self._heads[row], k, self._echo(row) - self._table.kept(row).start) for row, k in trajectories):
+            return False
+        rows = [row for row, _ in trajectories]
+        return not rows or all(
+            _lines.are_steps(numpy.array([k[:, axis].mean() for _, k in trajectories]), self._heads["idx"][f"kspace_encode_step_{axis}"][rows], centre)
+            for axis, centre in zip(range(1, min(axes, trajectories[0][1].shape[1])), space.centres))
 
     def _some_trajectories(self, rows):
         """(row, trajectory of the kept samples) of some of the rows, at even distances."""
