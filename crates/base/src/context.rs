@@ -234,7 +234,7 @@ impl Context {
     /// Memory for the caller's arrays that GPUs copy to and from at full speed.
     pub fn host_memory(&self, bytes: usize) -> Result<HostMemory> {
         Ok(HostMemory(match self.gpus.first() {
-            Some(gpu) => Held::Pinned(Pinned::new(gpu, bytes)?),
+            Some(gpu) => Held::Pinned(self.install(|| Pinned::new(gpu, bytes))?),
             None => Held::Ordinary(Buffer::zeroed(bytes.div_ceil(size_of::<f32>()))?),
         }))
     }

@@ -70,3 +70,29 @@ fn what_went_up_comes_down() {
         assert_eq!(seen, count);
     }
 }
+
+/// Made by the driver, and the system's own that is locked: page-locked to its last byte, and copied to and from.
+#[test]
+fn page_locked_on_a_gpu() {
+    let Some(device) = crate::gpu::testing::gpu() else { return };
+    let _current = device.enter().expect("a context");
+    for bytes in [4099, (16 << 20) + 4099] {
+        let (up, down) = (Pinned::new(&device, bytes).expect("memory"), Pinned::new(&device, bytes).expect("memory"));
+        let there = DeviceMemory::new(&device, bytes).expect("memory");
+        let stream = Stream::new(&device).expect("a stream");
+        // SAFETY: this test's memory, of as many bytes.
+        let [from, to] = [&up, &down].map(|p| unsafe { std::slice::from_raw_parts_mut(p.data(), bytes) });
+        from.iter_mut().enumerate().for_each(|(k, byte)| *byte = (k % 251) as u8);
+        to.fill(255);
+        for place in [&from[0], &from[bytes - 1], &to[0], &to[bytes - 1]] {
+            assert!(crate::gpu::is_pinned(place), "{bytes} bytes");
+        }
+        let rows = |p: &Pinned| Rows::one(p.data().addr() as u64, bytes);
+        // SAFETY: memory of as many bytes, until the stream has been waited for.
+        unsafe { rows(&up).upload(there.address(), bytes, &stream).expect("sent") };
+        // SAFETY: as above.
+        unsafe { Rows::one(there.address(), bytes).download(down.data().addr() as u64, bytes, &stream).expect("sent") };
+        stream.synchronize().expect("there");
+        assert!(from == to, "{bytes} bytes");
+    }
+}
