@@ -1282,7 +1282,7 @@ typedef struct {
 
 // Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
 // order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Where a stage looks at neighbouring rows
-// (isoc_ct_set_outliers, isoc_ct_set_distortion, isoc_ct_set_phase), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
+// (isoc_ct_set_outliers, isoc_ct_set_distortion, isoc_ct_set_phase), those are asked for too, as far as the detector has them, and `first` may be below 0: parts then overlap, or each begins where the last one ended. Returns
 // 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 typedef int32_t (*isoc_ct_read_fn)(void *user, int64_t first, int64_t count, const isoc_tensor *projections);
 

@@ -1334,7 +1334,7 @@ public:
 
     // Filtered back projection of data that do not fit memory: `read` fills the projections of some slices at a time, in order, `write`
     // gets the finished slices, in order. With set_outliers, set_distortion or set_phase `read` is asked for the rows beside a slab, too:
-    // parts overlap, and `first` may be below 0. Both are called on this thread, and must not use the plan. T is the type of the
+    // parts overlap, or each begins where the last one ended, and `first` may be below 0. Both are called on this thread, and must not use the plan. T is the type of the
     // projections: float, with a flat field also uint16_t or uint8_t. Both return next::proceed, or next::stop, which ends the call with
     // ISOC_STATUS_CALLBACK; an exception in either ends the call, and leaves it. V is the type of the volume, another than float where
     // set_output says so: uint8_t, uint16_t or half. Where it is another the call ends before `write` gets anything, with

@@ -366,7 +366,7 @@ classdef CT < handle
             %   PROJECTIONS = READ(FIRST, COUNT)  returns projections of slices FIRST to FIRST + COUNT - 1 of the volume
             %   WRITE(VOLUME, FIRST, COUNT)       takes these slices
             %   Slice FIRST is detector row FirstRow + FIRST - 1. With setOutliers, setDistortion or setPhase READ is also asked for the
-            %   rows beside those of a slab, as far as the detector has them: parts overlap, and FIRST may be below 1, FirstRow + FIRST - 1
+            %   rows beside those of a slab, as far as the detector has them: parts overlap, or each begins where the last one ended, and FIRST may be below 1, FirstRow + FIRST - 1
             %   not.
             %   CLASS is that of the projections: 'single' (the default), or with a flat field 'uint16' or 'uint8'.
             isocenter_mex('ct.reconstruct_stream', self.id, varargin{:});

@@ -939,8 +939,8 @@ class CT(Plan):
             ``read(first, projections)`` fills projections for slices first to first + count of the volume, so for detector rows
             first_row + first on: an array of `dtype`, (views, count, bins), or (count, views, bins) with order "sinograms".
             Write into it, ``projections[...] = ...``, and return None. With `set_outliers`, `set_distortion` or `set_phase` it is also
-            asked for the rows beside those of a slab, as far as the detector has them: parts overlap, and `first` may be below 0,
-            first_row + first not.
+            asked for the rows beside those of a slab, as far as the detector has them: parts overlap, or
+            each begins where the last one ended, and `first` may be below 0, first_row + first not.
         write : callable
             ``write(first, volume)`` takes the slices: a read-only array (count, ny, nx) of float32, or of the type of `set_output`; it
             returns None.

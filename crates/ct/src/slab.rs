@@ -51,6 +51,11 @@ impl<'a> Arrays<'a> {
         Self { source, target, part: None, lifetime: PhantomData }
     }
 
+    /// Of some slices, and of detector rows from one on.
+    pub(super) fn part(source: Layout, target: Layout, slice: usize, row: usize) -> Self {
+        Self { source, target, part: Some(Start { slice, row }), lifetime: PhantomData }
+    }
+
     pub(super) fn source(&self) -> &Layout {
         &self.source
     }
@@ -208,7 +213,7 @@ pub(super) fn rows_of(g: &Geometry, slices: usize, reach: usize) -> usize {
 }
 
 /// Shapes of the projections of some detector rows, in the geometry's order, and of the volume of some slices.
-fn shapes(g: &Geometry, rows: usize, slices: usize) -> [[usize; 3]; 2] {
+pub(super) fn shapes(g: &Geometry, rows: usize, slices: usize) -> [[usize; 3]; 2] {
     let projections = match g.order {
         Order::Frames => [g.views(), rows, g.bins],
         Order::Sinograms => [rows, g.views(), g.bins],
@@ -238,12 +243,9 @@ impl<'a> Ends<'a> for Lent<'a, '_> {
         let rows = self.geometry.rows_around(&slices, self.reach);
         let [p, v] = shapes(self.geometry, rows.len(), slices.len());
         let Buffers { projections, volume } = &self.buffers[place % self.buffers.len()];
-        let arrays = Arrays {
-            source: Layout::new(projections.data(), self.dtypes[0], p),
-            target: Layout::new(volume.data(), self.dtypes[1], v),
-            part: Some(Start { slice: slices.start, row: rows.start }),
-            lifetime: PhantomData,
-        };
+        let source = Layout::new(projections.data(), self.dtypes[0], p);
+        let target = Layout::new(volume.data(), self.dtypes[1], v);
+        let arrays = Arrays::part(source, target, slices.start, rows.start);
         if self.passes[0] {
             (self.callbacks.read)(slab(&arrays, &arrays.source, slices))?;
         }

@@ -87,7 +87,7 @@ unsafe fn to_ellipses(ellipses: *const isoc_ct_ellipse, ellipse_count: i64) -> R
 
 /// Fills `projections` for slices first to first + count of the volume: detector rows first_row + first on, in the geometry's
 /// order with `count` rows, (views, count, bins) or (count, views, bins), contiguous. Where a stage looks at neighbouring rows
-/// (isoc_ct_set_outliers, isoc_ct_set_distortion, isoc_ct_set_phase), those are asked for too, as far as the detector has them: parts then overlap, and `first` may be below 0. Returns
+/// (isoc_ct_set_outliers, isoc_ct_set_distortion, isoc_ct_set_phase), those are asked for too, as far as the detector has them, and `first` may be below 0: parts then overlap, or each begins where the last one ended. Returns
 /// 0, or anything else to stop. Must not throw, keep the pointer, or use the plan (ISOC_STATUS_BUSY).
 pub type isoc_ct_read_fn =
     Option<unsafe extern "C" fn(user: *mut c_void, first: i64, count: i64, projections: *const isoc_tensor) -> i32>;

@@ -3,6 +3,7 @@
 use super::band_limited_sizes::BandLimitedSizes;
 use super::case::Case;
 use super::rates::{Multiprocessor, presumed};
+use super::relay::{self, Host, Parts};
 use super::several::{drive, on_each, rounds};
 use super::sizes::{SLOTS, Sizes, smaller};
 use super::worker::{AtWork, Gpu, Way};
@@ -23,10 +24,11 @@ pub(crate) struct GpuEngine {
     gpus: Vec<Gpu>,
     /// Of the last stream, page-locked, which takes long: in the order in which slabs take turns.
     buffers: Vec<Buffers>,
+    /// The same of slabs that lie on their GPU.
+    parts: Option<Parts>,
 }
 
-/// Bytes of page-locked memory that a stream takes, if slabs can be so small: each gigabyte takes a third of a second to lock, more than
-/// larger slabs save.
+/// Bytes of page-locked memory that a stream takes, if slabs can be so small.
 const PINNED: u64 = 1 << 30;
 
 impl GpuEngine {
@@ -126,8 +128,8 @@ impl Engine for GpuEngine {
 
     fn stream(&mut self, context: &Context, task: &Task, dtype: DType, callbacks: Callbacks) -> Result<Treated> {
         self.open(context)?;
-        let Self { gpus, buffers } = self;
-        let held = buffers.iter().map(Buffers::held).sum();
+        let Self { gpus, buffers, parts } = self;
+        let held = buffers.iter().map(Buffers::held).chain(parts.iter().map(Parts::held)).sum();
         let (g, cap) = (task.detector, context.memory_cap(held));
         let (sharing, whole) = (gpus.len(), Arrays::sizes(g, dtype, task.pass.stored));
         let dtypes = [dtype, task.pass.stored];
@@ -140,11 +142,20 @@ impl Engine for GpuEngine {
         // All slices together are one slab.
         let places = if task.together() && pieces.is_none() { 1 } else { SLOTS * workers.len() };
         let host_bytes = |slices| places as u64 * Buffers::bytes(g, (slices, reach), dtypes);
+        // The slabs' arrays are the host's memory, unless stages look at so many rows beside them that small slabs have more of these than slices.
+        let (limit, few) =
+            (cap.min(PINNED), workers.iter().map(|gpu| gpu.sizes.minimum).max().unwrap_or(1).max(2 * reach));
+        if relay::serves(task) && host_bytes(few) > limit {
+            let host = Host { cap, limit, dtypes, places };
+            buffers.clear();
+            return relay::stream((context, task), (&whole, host), &mut workers, parts, callbacks);
+        }
+        *parts = None;
         for worker in &mut workers {
             let sizes = &mut worker.sizes;
-            // The slabs' arrays are the host's memory. Neighbours of slabs are read for them alone.
+            // Neighbours of slabs are read for them alone.
             let few = sizes.minimum.max(2 * reach);
-            let limit = |slab: usize| if slab > few { cap.min(PINNED) } else { cap };
+            let limit = |slab: usize| if slab > few { limit } else { cap };
             while sizes.slab > sizes.minimum && host_bytes(sizes.slab) > limit(sizes.slab) {
                 sizes.slab = smaller(sizes.slab, sizes);
             }

@@ -27,6 +27,7 @@ mod pieces;
 mod prepare;
 mod projector;
 mod rates;
+mod relay;
 mod rows;
 mod several;
 mod sizes;

@@ -214,6 +214,16 @@ impl Sizes {
         iteration.saturating_add(self.band_limited.as_ref().map_or(0, |b| b.bytes(n)))
     }
 
+    /// For slabs that lie on their GPU, with rows on either side that reach so far: even ones, with as many slices as rows beside, or more, so that
+    /// no row is filtered much more than twice, and the GPU begins early.
+    pub(super) fn on_gpu(&mut self, task: &Task, reach: usize, sharing: usize) {
+        let share = task.neighbours().div_ceil(sharing);
+        let slabs = (share / (share / MIN_SLABS).max(2 * reach)).max(1);
+        self.slab = share.div_ceil(slabs).next_multiple_of(self.unit()).next_multiple_of(self.minimum).min(self.slab);
+        // Results of a pass that only looks at them stay with the worker.
+        self.in_place = !matches!(task.pass.finish, Finish::Survey(_));
+    }
+
     /// Slices that one block of the kernels takes: others cost as much as these.
     fn unit(&self) -> usize {
         match (self.projector, &self.band_limited) {

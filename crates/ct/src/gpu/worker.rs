@@ -566,6 +566,15 @@ impl<'a> AtWork<'a> {
         Self { context, task, gpu, sizes, tables: None, output: None, treated: Treated::default(), way: Way::Through }
     }
 
+    pub(super) fn device(&self) -> &Arc<Device> {
+        &self.gpu.state.device
+    }
+
+    /// Gives back what slabs of host memory were copied to, before the first slab that lies on the GPU.
+    pub(super) fn clear(&mut self) {
+        self.gpu.slots.iter_mut().for_each(|slot| (slot.raw, slot.out) = (Slot::default(), Slot::default()));
+    }
+
     /// What becomes of slabs from here on.
     pub(super) fn go(workers: &mut [Self], way: Way<'a>) {
         workers.iter_mut().for_each(|gpu| gpu.way = way);
