@@ -11,7 +11,7 @@ namespace {
 constexpr double SIGNIFICANT = 5, FLOOR = 1e-4, LIMIT = 6, ROUGHER = 0.25, DRIFTS = 1, CUTOFF = 4, MIN_WEIGHT = 1e-9, STEP = 0.7;
 constexpr double ROUNDING = 1e-6, STRUCTURE = 8, BY_NOISE = 4, BESIDE = 1.0 / 3, ALIKE = 0.5;
 constexpr int NEIGHBOURHOOD = 51, NARROW = 10, NARROWER = 5, WIDE = 25, REACH = 4, DRIFTING = 4, CROWD = 6, RUN = 64, ITERATIONS = 6;
-constexpr int TILE = 256;
+constexpr int PIECES = 8, WIDTHS = 4, TILE = 256;
 
 // Solves for a parabola by its normal equations.
 __device__ inline double3 solved(const double *s, const double *t) {
@@ -51,38 +51,87 @@ __device__ void block_statistics(const Lists &l, const double *runs) {
     __syncthreads();
 }
 
+// Weight of a bin so far away, of a window with as many as `half` on either side.
+__device__ inline double tricube(int away, int half) {
+    const double distance = double(away) / (half + 1), cube = 1 - distance * distance * distance;
+    return cube * cube * cube;
+}
+
 // Local parabolas through a number a bin, into `value`, robust after the first iteration: see fit.rs.
 __device__ void block_fit(const Lists &l, const double *values, int half, int iterations) {
+    // How far bins are away, in half windows, and what they weigh.
+    __shared__ double2 places[WIDE + 1];
     const int n = l.bins;
     double sharpness = 0;
     double3 *parabolas = reinterpret_cast<double3 *>(l.parabolas);
+    for (int away = threadIdx.x; away <= half; away += blockDim.x) places[away] = {double(away) / half, tricube(away, half)};
     for (int k = threadIdx.x; k < n; k += blockDim.x) parabolas[k] = {0, 0, 0};
     __syncthreads();
     for (int iteration = 0; iteration < iterations; iteration++) {
         for (int k = threadIdx.x; k < n; k += blockDim.x) {
             const double3 c = parabolas[k];
             double s[5] = {}, t[3] = {};
-            for (int i = -half; i <= half; i++) {
-                if (i == 0 || k + i < 0 || k + i >= n) continue;
-                const double x = double(i) / half, distance = double(abs(i)) / (half + 1), v = values[k + i];
-                const double cube = 1 - distance * distance * distance;
+            auto add = [&](double v, double x, double tricube) {
                 const double residual = (v - (c.x + x * (c.y + x * c.z))) * sharpness;
                 const double near = fmax(1 - residual * residual, 0.0);
-                const double w = cube * cube * cube * (near * near + MIN_WEIGHT);
+                const double w = tricube * (near * near + MIN_WEIGHT);
                 const double wx = w * x, wxx = wx * x, wv = w * v;
                 s[0] += w, s[1] += wx, s[2] += wxx, s[3] += wxx * x, s[4] += wxx * x * x;
                 t[0] += wv, t[1] += wv * x, t[2] += wv * x * x;
+            };
+            for (int away = 1; away <= half; away++) {
+                const double2 place = places[away];
+                if (k >= away) add(values[k - away], -place.x, place.y);
+                if (k + away < n) add(values[k + away], place.x, place.y);
             }
-            parabolas[k] = solved(s, t);
-        }
-        for (int k = threadIdx.x; k < n; k += blockDim.x) {
-            l.value[k] = parabolas[k].x;
-            l.sorted[k] = fabs(values[k] - parabolas[k].x);
+            const double3 parabola = solved(s, t);
+            parabolas[k] = parabola;
+            l.value[k] = parabola.x;
+            l.sorted[k] = fabs(values[k] - parabola.x);
         }
         __syncthreads();
         if (iteration + 1 == iterations) break;
         sharpness = 1 / (CUTOFF * NORMAL * fmax(block_median(l.sorted, n), 2.2250738585072014e-308));
     }
+}
+
+// What parabolas with fixed weights are at a bin near an end, of each piece.
+__device__ inline void fit_near_end(const double *means, int n, int k, int half, double (&fitted)[PIECES]) {
+    double s[5] = {}, t[PIECES][3] = {};
+    for (int i = max(-half, -k); i <= min(half, n - 1 - k); i++) {
+        if (i == 0) continue;
+        const double x = double(i) / half, w = tricube(abs(i), half), wx = w * x, wxx = wx * x;
+        s[0] += w, s[1] += wx, s[2] += wxx, s[3] += wxx * x, s[4] += wxx * x * x;
+#pragma unroll
+        for (int piece = 0; piece < PIECES; piece++) {
+            const double v = means[piece * n + k + i];
+            t[piece][0] += w * v, t[piece][1] += wx * v, t[piece][2] += wxx * v;
+        }
+    }
+#pragma unroll
+    for (int piece = 0; piece < PIECES; piece++) fitted[piece] = solved(s, t[piece]).x;
+}
+
+// The same where a window has all of its bins: a sum of these, since what is odd of the window cancels.
+__device__ inline void fit_inside(const double *means, int n, int half, const double *weights, double (&fitted)[PIECES]) {
+#pragma unroll
+    for (int piece = 0; piece < PIECES; piece++) fitted[piece] = 0;
+    for (int away = 1; away <= half; away++) {
+        const double weight = weights[away];
+#pragma unroll
+        for (int piece = 0; piece < PIECES; piece++) fitted[piece] += weight * (means[piece * n - away] + means[piece * n + away]);
+    }
+}
+
+// What a bin so far away weighs in it.
+__device__ inline double weight_inside(int away, int half) {
+    double s0 = 0, s2 = 0, s4 = 0;
+    auto squared = [&](int away) { return double(away) * away / (double(half) * half); };
+    for (int i = 1; i <= half; i++) {
+        const double t = 2 * tricube(i, half), xx = squared(i);
+        s0 += t, s2 += t * xx, s4 += t * xx * xx;
+    }
+    return tricube(away, half) * (s4 - s2 * squared(away)) / (s0 * s4 - s2 * s2);
 }
 
 __device__ void block_replace(const Lists &l) {
@@ -140,29 +189,39 @@ __device__ void block_confirm_rough(const Lists &l) {
 // What the bins on either side say of one.
 __device__ inline double between(const double *mean, int k, int n) { return 0.5 * (mean[mirrored(k - 1, n)] + mean[mirrored(k + 1, n)]); }
 
-// What structure can make of what is left, by the pieces.
+// What structure can make of what is left, by the pieces: for each bin and width by itself.
 __device__ void block_structure(const Lists &l) {
-    const int n = l.bins, pieces = l.pieces;
-    const int halves[] = {0, NARROW, NARROWER, WIDE};
-    for (int width = 0; width < 4; width++) {
-        double *squares = l.structure + width * n, *sums = l.local;
-        for (int k = threadIdx.x; k < n; k += blockDim.x) squares[k] = sums[k] = 0;
-        for (int piece = 0; piece < pieces; piece++) {
-            const double *mean = l.piece_mean + piece * n;
-            if (width > 0) block_fit(l, mean, min(halves[width], (n - 1) / 2), 1);
-            for (int k = threadIdx.x; k < n; k += blockDim.x) {
-                const double off = mean[k] - (width > 0 ? l.value[k] : between(mean, k, n));
-                sums[k] += off, squares[k] += off * off;
-            }
-        }
-        for (int k = threadIdx.x; k < n; k += blockDim.x) {
-            double quietest = INFINITY;
-            for (int piece = first_noisy(l); piece < pieces; piece++) quietest = fmin(quietest, l.piece_noise[piece * n + k]);
-            const double variance = (squares[k] - sums[k] * sums[k] / pieces) / (pieces * (pieces - 1.0));
-            squares[k] = STRUCTURE * sqrt(fmax(variance - BY_NOISE * quietest * quietest / l.views, 0.0));
-        }
-        __syncthreads();
+    __shared__ double weights[WIDTHS][WIDE + 1];
+    const int n = l.bins;
+    auto half_of = [&](int width) { return min(width == 1 ? NARROW : width == 2 ? NARROWER : WIDE, (n - 1) / 2); };
+    for (int i = threadIdx.x; i < WIDTHS * (WIDE + 1); i += blockDim.x) {
+        const int width = i / (WIDE + 1), away = i % (WIDE + 1);
+        weights[width][away] = away <= half_of(width) ? weight_inside(away, half_of(width)) : 0;
     }
+    __syncthreads();
+    for (int item = threadIdx.x; item < WIDTHS * n; item += blockDim.x) {
+        const int width = item / n, k = item % n, half = half_of(width);
+        double fitted[PIECES];
+        if (width == 0) {
+#pragma unroll
+            for (int piece = 0; piece < PIECES; piece++) fitted[piece] = between(l.piece_mean + piece * n, k, n);
+        } else if (k >= half && k + half < n) {
+            fit_inside(l.piece_mean + k, n, half, weights[width], fitted);
+        } else {
+            fit_near_end(l.piece_mean, n, k, half, fitted);
+        }
+        double sum = 0, squares = 0, quietest = INFINITY;
+        const int first = first_noisy(l);
+#pragma unroll
+        for (int piece = 0; piece < PIECES; piece++) {
+            const double off = l.piece_mean[piece * n + k] - fitted[piece];
+            sum += off, squares += off * off;
+            if (piece >= first) quietest = fmin(quietest, l.piece_noise[piece * n + k]);
+        }
+        const double variance = (squares - sum * sum / PIECES) / (PIECES * (PIECES - 1.0));
+        l.structure[item] = STRUCTURE * sqrt(fmax(variance - BY_NOISE * quietest * quietest / l.views, 0.0));
+    }
+    __syncthreads();
 }
 
 // What parabolas of a width leave of the means, into `value`.

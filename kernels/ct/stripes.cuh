@@ -51,6 +51,7 @@ __device__ inline Lists of_slice(Lists l, int slice) {
 
 // The place of 0..n that a window sees at k: beyond an end values go on in mirror image, the end repeated.
 __device__ inline int mirrored(int k, int n) {
+    if (k >= 0 && k < n) return k;
     k %= 2 * n;
     if (k < 0) k += 2 * n;
     return k < n ? k : 2 * n - 1 - k;
@@ -69,7 +70,8 @@ __device__ inline double of_ordered(unsigned long long key) {
 // Value of a rank (0-based) among n, by their digits from the top; every thread of the block gets it.
 __device__ inline double block_select(const double *values, int n, int rank) {
     __shared__ int histogram[256];
-    __shared__ int digit, below;
+    __shared__ int digit, below, alike;
+    __shared__ double only;
     unsigned long long prefix = 0;
     for (int shift = 56; shift >= 0; shift -= 8) {
         for (int i = threadIdx.x; i < 256; i += blockDim.x) histogram[i] = 0;
@@ -91,12 +93,19 @@ __device__ inline double block_select(const double *values, int n, int rank) {
             if (before <= rank && rank < upto) {
                 int i = first;
                 while (before + histogram[i] <= rank) before += histogram[i++];
-                digit = i, below = before;
+                digit = i, below = before, alike = histogram[i];
             }
         }
         __syncthreads();
         rank -= below;
         prefix = prefix << 8 | (unsigned)digit;
+        if (alike == 1) {
+            // No other value has these digits.
+            for (int i = threadIdx.x; i < n; i += blockDim.x)
+                if (ordered(values[i]) >> shift == prefix) only = values[i];
+            __syncthreads();
+            return only;
+        }
         __syncthreads();
     }
     return of_ordered(prefix);
