@@ -2,7 +2,7 @@
 
 use super::direct::{Direct, PAGE, pages};
 use super::disk::reserve;
-use super::reserve::Reserve;
+use super::reserve::{Reserve, Room};
 use crate::disk::in_memory;
 use anyhow::{Context, Result};
 use memmap2::MmapOptions;
@@ -70,10 +70,16 @@ impl Contiguous {
                 .and_then(|()| self.file.write_all_at(&slices[pages.end..], at(pages.end)));
             return written.with_context(|| format!("writing {}", self.path.display()));
         }
-        let paged = self.room.as_ref().is_some_and(|room| room.until(start + slices.len() as u64));
+        let room = self.room.as_ref().map_or(Room::No, |room| room.until(start + slices.len() as u64));
         let write = |(k, part): (usize, &[u8])| {
             let at = start + (k * PART) as u64;
-            if paged && map(&self.file, at, part) { Ok(()) } else { self.file.write_all_at(part, at) }
+            match &room {
+                // SAFETY: the file is this run's own, and these are slices of this call.
+                Room::Mapped(mapped) => unsafe { mapped.write(at, part) },
+                Room::Pages if map(&self.file, at, part) => {}
+                _ => return self.file.write_all_at(part, at),
+            }
+            Ok(())
         };
         let written = slices.par_chunks(PART).enumerate().try_for_each(write);
         written.with_context(|| format!("writing {}", self.path.display()))

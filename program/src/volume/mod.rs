@@ -8,6 +8,7 @@ mod folder;
 mod format;
 mod hdf5;
 pub mod journal;
+mod large;
 mod places;
 mod planes;
 mod range;
