@@ -16,9 +16,11 @@ use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// Slices whose values tell the window of integers, and how many of these are next to each other: steps may need many rows beside them.
+/// Slices whose values tell the window of integers, and how many of these are next to each other: steps may need rows beside them, of which phase
+/// retrieval needs some hundred.
 const SLICES: usize = 16;
 const GROUP: usize = 4;
+const PHASE_GROUP: usize = 8;
 /// Values that are looked at, at most.
 const VALUES: usize = 8 << 20;
 /// Angles that views have to cover before rows are asked whether they are halves: most have an opposite one then.
@@ -174,7 +176,8 @@ fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2
     let part = prepared.part.clone();
     let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * part.whole[0].min(part.whole[1]) as f64 / 2.0;
     let mut values: Vec<f32> = Vec::new();
-    let groups = count.div_ceil(GROUP);
+    let phase = plan.steps.phase.method.is_some();
+    let groups = count.div_ceil(if phase { PHASE_GROUP } else { GROUP });
     let each = count / groups.max(1);
     for k in 0..groups {
         let row = (first + (2 * k + 1) * (end - first) / (2 * groups)).saturating_sub(each / 2);

@@ -4,7 +4,7 @@ use super::history::{gathered, together};
 use super::pictures::{Sections, Stored};
 use super::shares;
 use super::{array, geometry, input, plan, plan_of};
-use crate::frames::{Ahead, Frames};
+use crate::frames::{Ahead, Frames, following};
 use crate::memory::at_least;
 use crate::plan::{Part, Plan, cut};
 use crate::report::{Image, Iterations, Report, Section, peak};
@@ -160,10 +160,7 @@ impl<'a> Prepared<'a> {
             let own = rows.start + slab.first..rows.start + slab.first + slab.count;
             let read = slab.first_row..slab.first_row + slab.shape[1];
             most = most.max(slab.count);
-            let next = own.end..own.end.saturating_add(most).min(rows.end);
-            // As far beyond its slices as these.
-            let beside = (own.start - read.start).max(read.end - own.end);
-            let next = (!next.is_empty()).then(|| next.start.saturating_sub(beside)..(next.end + beside).min(all));
+            let next = following(&read, &own, &(own.end..own.end.saturating_add(most).min(rows.end)), all);
             let bytes = slab.shape.iter().product::<usize>() * slab.dtype.size();
             // SAFETY: the slab's array, (views, rows, bins), lent for this call.
             let to = unsafe { std::slice::from_raw_parts_mut(slab.data, bytes) };

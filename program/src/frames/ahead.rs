@@ -7,6 +7,22 @@ use std::ops::Range;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
+/// Rows that a stream will ask for, most likely, after some that it has asked for: for its slices, or for a part of what they need; then come
+/// `next`.
+pub fn following(read: &Range<usize>, own: &Range<usize>, next: &Range<usize>, all: usize) -> Option<Range<usize>> {
+    let rows = if read.start > own.start || read.end < own.end {
+        // Parts go on where the last one ended.
+        read.end..(read.end + read.len()).min(all)
+    } else if next.is_empty() {
+        return None;
+    } else {
+        // As far beyond its slices as these.
+        let beside = (own.start - read.start).max(read.end - own.end);
+        next.start.saturating_sub(beside)..(next.end + beside).min(all)
+    };
+    (!rows.is_empty()).then_some(rows)
+}
+
 /// Rows and a buffer for them; on their way back with what came of it.
 struct Slab {
     rows: Range<usize>,
@@ -81,5 +97,22 @@ impl Drop for Ahead {
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::following;
+
+    #[test]
+    fn rows_that_come_next() {
+        // Slabs with rows beside: the first, one in between, and the last.
+        assert_eq!(following(&(0..12), &(0..10), &(10..20), 100), Some(8..22));
+        assert_eq!(following(&(8..22), &(10..20), &(20..30), 100), Some(18..32));
+        assert_eq!(following(&(88..100), &(90..100), &(100..100), 100), None);
+        // Parts of a slab of rows 0..10, and of one whose first rows were read with it.
+        assert_eq!(following(&(0..5), &(0..10), &(10..20), 100), Some(5..10));
+        assert_eq!(following(&(17..22), &(10..20), &(20..30), 100), Some(22..27));
+        assert_eq!(following(&(97..100), &(90..100), &(100..100), 100), None);
     }
 }

@@ -22,7 +22,7 @@ mod spread;
 mod stack;
 mod tiff;
 
-pub use ahead::Ahead;
+pub use ahead::{Ahead, following};
 pub use converted::Converted;
 pub use origins::complete;
 pub use sheets::of_datasets;
