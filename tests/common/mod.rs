@@ -7,6 +7,7 @@ pub mod iterative;
 pub mod scene;
 pub mod stripes;
 pub mod told;
+pub mod views;
 
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};

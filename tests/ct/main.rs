@@ -2,6 +2,7 @@
 
 mod angles;
 mod axis;
+mod bad_views;
 mod band_limited;
 mod band_limited_iterative;
 mod band_limited_pair;

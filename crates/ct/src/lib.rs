@@ -2,6 +2,7 @@
 
 mod angular;
 mod axis;
+mod bad_views;
 mod band_limited;
 mod cpu;
 mod engine;
@@ -24,6 +25,7 @@ mod toeplitz;
 
 pub use angular::Angular;
 pub use axis::{AxisMethod, AxisOptions, FoundAxis};
+pub use bad_views::ViewFault;
 pub use engine::Measured;
 pub use flat_fit::{FlatFit, FlatFitOptions};
 pub use geometry::{Geometry, Order};

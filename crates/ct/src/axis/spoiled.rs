@@ -1,8 +1,8 @@
 //! What a detector has spoiled: bins that are dead or flicker, and views without a beam, which would otherwise decide where the axis is.
 
+use crate::bad_views::strays::Strays;
 use isocenter_base::cpu::buffer::{append, collected, copied};
 use isocenter_base::error::Result;
-use std::f64::consts::TAU;
 use std::ops::Range;
 
 /// Bins next to each other that are mended.
@@ -12,8 +12,6 @@ const MOST_BINS: usize = 4;
 const CHANGE: f64 = 100.0;
 /// And how many times more than nine tenths of all bins flickering ones do.
 const FLICKERS: f64 = 3.0;
-/// Views to either side that a view is compared with.
-const BESIDE: usize = 8;
 
 /// Ranges of bins that change from view to view as none beside them do; `deviation` is that of each bin.
 pub(super) fn bins(deviation: &[f64]) -> Result<Vec<Range<usize>>> {
@@ -66,32 +64,16 @@ pub(super) fn mend(row: &mut [f32], spoiled: &[Range<usize>]) {
 
 /// Views whose mean is far from that of the views next to them by angle: a beam that was off, or a detector that did not answer.
 pub(super) fn views(angles: &[f64], views: &[usize], means: &[f64]) -> Result<Vec<usize>> {
-    let mut order = collected(0..views.len())?;
-    order.sort_unstable_by(|a, b| {
-        let turn = |k: &usize| angles[views[*k]].rem_euclid(TAU);
-        turn(a).total_cmp(&turn(b)).then(a.cmp(b))
-    });
-    let n = order.len();
-    let usual = |at: usize| -> Result<f64> {
-        let beside = BESIDE.min(n.saturating_sub(1) / 2);
-        let mut near = collected((0..=2 * beside).map(|k| means[order[(at + n + k - beside) % n]]))?;
-        near.sort_unstable_by(f64::total_cmp);
-        Ok(near[beside])
-    };
-    let usual = (0..n).map(usual).collect::<Result<Vec<f64>>>()?;
-    let mut strays = collected(order.iter().zip(&usual).map(|(k, usual)| (means[*k] - usual).abs()))?;
-    let spoiled = strays.iter().zip(&order).zip(&usual);
-    let spoiled = collected(spoiled.map(|((stray, k), usual)| (*stray, views[*k], usual.abs())))?;
-    strays.sort_unstable_by(f64::total_cmp);
-    let typical = strays.get(n / 2).copied().unwrap_or(0.0);
-    collected(
-        spoiled.into_iter().filter(|(stray, _, usual)| *stray > 0.5 * usual + 12.0 * typical).map(|(_, view, _)| view),
-    )
+    let of_views = collected(views.iter().map(|view| angles[*view]))?;
+    let Strays { order, usual, typical } = Strays::new(&of_views, means)?;
+    let stray = |k: &usize| (means[*k] - usual[*k]).abs() > 0.5 * usual[*k].abs() + 12.0 * typical;
+    collected(order.into_iter().filter(stray).map(|k| views[k]))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::f64::consts::TAU;
 
     #[test]
     fn dead_and_flickering_bins_are_found_and_edges_of_an_object_are_not() {
