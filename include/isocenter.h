@@ -485,6 +485,23 @@ enum {
     ISOC_CT_AXIS_METHOD_SHARPNESS = 3,
 };
 
+// What isoc_ct_find_bad_views finds wrong with a view. All but ISOC_CT_VIEW_FAULT_DOUBTFUL are certain.
+typedef uint32_t isoc_ct_view_fault;
+enum {
+    // Nothing.
+    ISOC_CT_VIEW_FAULT_NONE = 0,
+    // Counts at the dark level: the beam was off, or a shutter closed. Of counts and transmissions.
+    ISOC_CT_VIEW_FAULT_BLACK = 1,
+    // Most values are the largest number of the detector, which is 2^n - 1 for 8 bits or more, and above the full beam. Of counts and transmissions.
+    ISOC_CT_VIEW_FAULT_SATURATED = 2,
+    // All values are those of the view before, at another angle, in a scan whose noise makes any two frames differ.
+    ISOC_CT_VIEW_FAULT_FROZEN = 3,
+    // Most values are NaN or Inf.
+    ISOC_CT_VIEW_FAULT_NOT_FINITE = 4,
+    // Darker or brighter than usual by 1.35 or more, all of a sudden: a part of the beam was lost, or it was stronger. Or an object did that.
+    ISOC_CT_VIEW_FAULT_DOUBTFUL = 5,
+};
+
 // Sets of isoc_ct_shepp_logan.
 typedef uint32_t isoc_ct_shepp_logan_kind;
 enum {
@@ -2281,6 +2298,31 @@ isoc_status isoc_ct_find_axis(isoc_ct *ct,
                               const isoc_tensor *projections,
                               const isoc_ct_axis_options *options,
                               isoc_ct_axis *found);
+
+// Finds views that are no measurement of the object, which would change the values of all slices: `faults` gets an isoc_ct_view_fault for
+// each view. Nothing in the plan changes: to leave views out, set a geometry without their angles, and give
+// `reconstruct` the frames that are left (a strided tensor where these are evenly spaced), or copy these in isoc_ct_read_fn. Positions of
+// flats and a monitor are to be those of the views left, too.
+//
+// Eight detector rows are looked at, evenly spread, of every view, or all where there are fewer; how frames are stored, on which device and
+// in how many threads has no say. With t = (raw - dark) / (flat - dark), of the mean flat, cut to -0.5 to 0.5:
+//
+// Black: the mean of t and four of its standard errors are below 0.004, and below a third of what a tenth of the views exceed, over 256 values at
+// least. So a sample that leaves a hundredth of the beam is not black, nor when the beam has decayed to a half. Where the dark is noisy, and the
+// detector small, or the dark level has drifted by more, black views may be doubtful alone. Frozen: at least a third of
+// all views differ from the one before by noise (a quarter of the values change, and third differences of the changes
+// along the bins have alternating signs), and so do the nearest ones before and behind. So data without noise have none, whatever the
+// object; the first of equal frames is good. Doubtful: the 7/8 quantile of the means of 32 bins, which is air where there is air, is off
+// from the median of the 17 views about it by angle by a factor of 1.35 and 12 times the typical distance, and falls at once
+// beside views that stay, all within 2 degrees. Line integrals tell frozen, not finite and doubtful views alone.
+//
+// `projections`: as isoc_ct_reconstruct takes them, on the host or on a GPU, from which the rows are copied to the host; NaN
+// and Inf are no error whatever the NaN policy. Counts need a flat field; with eigenflats the call comes before isoc_ct_fit_flat_field.
+// `view_count`: room in `faults`, which has to be the number of views. Where the call fails or is cancelled `faults` is left alone.
+isoc_status isoc_ct_find_bad_views(isoc_ct *ct,
+                                   const isoc_tensor *projections,
+                                   uint32_t *faults,
+                                   int64_t view_count);
 
 // Suggests isoc_ct_iterative.regularisation for ISOC_CT_ALGORITHM_TOTAL_VARIATION by the noise of the plan's projections:
 // `weight` gets 0.5 s sqrt(views) pixel_size in the length unit, s the standard deviation of the noise of a line integral. Of Shepp-Logan

@@ -1305,6 +1305,11 @@ public:
                            static_cast<const isoc_ct_axis_options *>(&wanted), static_cast<isoc_ct_axis *>(&found));
     }
 
+    // Says of each view what is wrong with it, an isoc_ct_view_fault, ISOC_CT_VIEW_FAULT_NONE where nothing is: one a view.
+    outcome<void> find_bad_views(const const_tensor &projections, span<uint32_t> faults) {
+        return detail::call(isoc_ct_find_bad_views, self(), named("projections", projections), faults.data(), faults.count());
+    }
+
     // The weight of total variation (iterative.regularisation) that the noise of these projections asks for, in the length unit; `noise`
     // gets the standard deviation of a line integral's, if given.
     outcome<double> suggest_regularisation(const const_tensor &projections, double *noise = nullptr) {

@@ -29,6 +29,7 @@ fn header_is_up_to_date() {
         "src/ffi/ct/operators.rs",
         "src/ffi/ct/data.rs",
         "src/ffi/ct/axis.rs",
+        "src/ffi/ct/bad_views.rs",
         "src/ffi/ct/noise.rs",
         "src/ffi/mri/plan.rs",
         "src/ffi/mri/geometry.rs",

@@ -71,6 +71,7 @@ impl<'d> Plan<'d> for Ct<'d> {
         Self::other_plans,
         Self::find_axis,
         Self::suggest_regularisation,
+        Self::find_bad_views,
         Self::ray_weights,
         Self::outliers,
         Self::half_acquisition,
@@ -625,6 +626,14 @@ impl Ct<'_> {
         let (weight, noise) = (self.caller.passed(0.0f64), self.caller.passed(0.0f64));
         // No note is taken: a careful caller's rows of 8 bins are too short for it.
         call!(self.caller, isoc_ct_suggest_regularisation(handle, from.tensor, weight, noise));
+    }
+
+    fn find_bad_views(&mut self) {
+        let (handle, n) = (self.handle(), self.caller.input.size(self.sizes.views, 12, SIDE));
+        let from = self.projections(F32);
+        let faults = self.caller.array(n, i64::MAX, |_| 7u32);
+        let done = call!(self.caller, isoc_ct_find_bad_views(handle, from.tensor, faults, n));
+        self.caller.done(done, None);
     }
 
     fn ray_weights(&mut self) {

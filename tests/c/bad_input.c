@@ -1761,6 +1761,30 @@ static void axes(void) {
         "isoc_ct");
 }
 
+/* --- bad views --- */
+
+static uint32_t view_faults[VIEWS];
+
+static isoc_status find_bad_views(scan *s) {
+    memset(view_faults, 7, sizeof view_faults);
+    return isoc_ct_find_bad_views(s->ct, &s->t[PROJECTIONS], view_faults, VIEWS);
+}
+
+static void bad_views(void) {
+    BAD("find_bad_views: faults NULL", NOTHING, isoc_ct_find_bad_views(s->ct, &s->t[PROJECTIONS], NULL, VIEWS), NULL_POINTER, "faults is NULL");
+    BAD("find_bad_views: too little room", NOTHING, isoc_ct_find_bad_views(s->ct, &s->t[PROJECTIONS], view_faults, VIEWS - 1), OUT_OF_RANGE,
+        "view_count is", "number of views");
+    BAD("find_bad_views: too much room", NOTHING, isoc_ct_find_bad_views(s->ct, &s->t[PROJECTIONS], view_faults, INT64_MAX), OUT_OF_RANGE,
+        "view_count is", "number of views");
+    BAD("find_bad_views: projections NULL", NOTHING, isoc_ct_find_bad_views(s->ct, NULL, view_faults, VIEWS), NULL_POINTER, "projections");
+    BAD("find_bad_views: counts without a flat field", s->t[PROJECTIONS].dtype = u16, find_bad_views(s), FLAT_FIELD,
+        "isoc_ct_set_flat_field");
+    BAD("find_bad_views: another shape", set_shape(s, PROJECTIONS, VIEWS, ROWS, BINS - 1), find_bad_views(s), TENSOR_SHAPE, "projections");
+    GOOD("find_bad_views: the phantom", NOTHING, find_bad_views(s), view_faults[0] == ISOC_CT_VIEW_FAULT_NONE && view_faults[VIEWS - 1] == ISOC_CT_VIEW_FAULT_NONE);
+    GOOD("find_bad_views: a view without numbers", for (int k = 0; k < ROWS * BINS; k++) s->projections[ROWS * BINS + k] = NAN, find_bad_views(s),
+         view_faults[0] == ISOC_CT_VIEW_FAULT_NONE && view_faults[1] == ISOC_CT_VIEW_FAULT_NOT_FINITE);
+}
+
 /* --- the weight of total variation --- */
 
 /* Noise of a uniform distribution, of deviation 1 / sqrt(12), that is the same every time. */
@@ -2024,6 +2048,7 @@ int main(void) {
     flat_fields();
     outputs();
     axes();
+    bad_views();
     suggestions();
     ray_weights();
     queries();

@@ -158,6 +158,13 @@ void ct_values(const iso::context &context) {
         // 27 000 differences tell it to 1.1 %; the edges of the disk are in 7 of 61 differences twice, which makes it 30 % more at most.
         expect("ct: noise", noise > 0.02 * 0.95 && noise < 0.02 * 1.35);
         expect_near("ct: the weight of total variation", weight, 0.5 * noise * std::sqrt(double{ views }), 1e-9);
+        std::vector<uint32_t> faults(views, 7);
+        std::vector<float> frozen = noisy;
+        std::copy_n(frozen.begin() + 4 * rows * bins, rows * bins, frozen.begin() + 5 * rows * bins);
+        s.plan.find_bad_views({ frozen, { views, rows, bins } }, faults);
+        expect("ct: a frozen view", faults[5] == ISOC_CT_VIEW_FAULT_FROZEN && std::count(faults.begin(), faults.end(), 0u) == views - 1);
+        expect_error("ct: room for the faults", ISOC_STATUS_OUT_OF_RANGE, "view_count is 3",
+                     [&] { s.plan.find_bad_views({ noisy, { views, rows, bins } }, { faults.data(), 3 }); });
         expect("ct: the weight alone", s.plan.suggest_regularisation({ noisy, { views, rows, bins } }) == weight);
     }
 

@@ -434,6 +434,25 @@ class CtAxisMethod(IntEnum):
     SHARPNESS = 3
 
 
+class CtViewFault(IntEnum):
+    """isoc_ct_view_fault"""
+
+    #: Nothing.
+    NONE = 0
+    #: Counts at the dark level: the beam was off, or a shutter closed. Of counts and transmissions.
+    BLACK = 1
+    #: Most values are the largest number of the detector, which is 2^n - 1 for 8 bits or more, and above the full beam.
+    #: Of counts and transmissions.
+    SATURATED = 2
+    #: All values are those of the view before, at another angle, in a scan whose noise makes any two frames differ.
+    FROZEN = 3
+    #: Most values are NaN or Inf.
+    NOT_FINITE = 4
+    #: Darker or brighter than usual by 1.35 or more, all of a sudden: a part of the beam was lost, or it was stronger.
+    #: Or an object did that.
+    DOUBTFUL = 5
+
+
 class CtSheppLoganKind(IntEnum):
     """isoc_ct_shepp_logan_kind"""
 
@@ -1014,6 +1033,7 @@ FUNCTIONS = {
                                                 c.POINTER(isoc_tensor)]),
     "isoc_ct_find_axis": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_ct_axis_options),
                                       c.POINTER(isoc_ct_axis)]),
+    "isoc_ct_find_bad_views": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_void_p, c.c_int64]),
     "isoc_ct_suggest_regularisation": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_void_p, c.c_void_p]),
     "isoc_mri_create": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_mri_destroy": (c.c_int32, [c.c_void_p]),

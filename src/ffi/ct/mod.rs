@@ -1,6 +1,7 @@
 //! `isoc_ct_*`: parallel-beam CT.
 
 mod axis;
+mod bad_views;
 mod data;
 mod distortion;
 mod flat_field;
@@ -20,6 +21,7 @@ mod stripes;
 mod tensors;
 
 pub use axis::*;
+pub use bad_views::*;
 pub use data::*;
 pub use distortion::*;
 pub use flat_field::*;
