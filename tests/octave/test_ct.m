@@ -6,6 +6,7 @@ function test_ct()
     filters();
     raw_counts();
     frames();
+    bad_views();
     eigenflats();
     distortion();
     phase();
@@ -63,6 +64,30 @@ function scale_and_place()
     info = ct.info();
     check_true('info', info.DistinctAngles == 360 && info.EvenlySpaced && info.MissingWedges == 0);
     check_true('memory', ct.memory() > 0);
+end
+
+% A closed shutter, a frame that came twice, one that is full, and half of the beam lost; views count from 1.
+function bad_views()
+    angles = (0:89) * pi / 90;
+    ct = isocenter.CT('Angles', angles, 'Bins', 128, 'Rows', 4);
+    beam = 10000 * exp(-ct.phantomProjections(struct('Value', 0.01, 'X', 5, 'Y', 3, 'SemiX', 40, 'SemiY', 25)));
+    randn('seed', 2);
+    noisy = @(mean) 100 + mean + sqrt(mean) .* randn(size(mean));
+    frames = noisy(beam);
+    frames(:, :, 11) = 100;
+    frames(:, :, 22) = frames(:, :, 21);
+    frames(:, :, 41) = 65535;
+    frames(:, :, 61) = noisy(0.5 * beam(:, :, 61));
+    frames = uint16(frames);
+    check_error('counts without flats', 'ct:flatField', 'setFlatField', @() ct.findBadViews(frames));
+    ct.setFlatField(uint16(10100 * ones(128, 4, 3)), uint16(100 * ones(128, 4, 3)));
+    found = ct.findBadViews(frames);
+    check_true('certain', isequal(found.Certain, [11 22 41]) && isequal(found.Doubtful, 61));
+    check_true('words', isequal(found.Faults([1 11 22 41 61]), {'none', 'black', 'frozen', 'saturated', 'doubtful'}));
+    check_true('good', isequal(found.Good, setdiff(1:90, [11 22 41])));
+    ct.setGeometry('Angles', angles(found.Good), 'Bins', 128, 'Rows', 4);
+    v = ct.reconstruct(frames(:, :, found.Good));
+    check_near('values without them', mean(v(60:76, 56:66, 2)(:)), 0.01, 0.05);
 end
 
 function orders_and_rows()

@@ -151,6 +151,7 @@ function missing_and_extra_arguments()
         'CT.reconstruct', {'projections'}, 2
         'CT.reconstructStream', {'read', 'write'}, 3
         'CT.findAxis', {'projections'}, Inf
+        'CT.findBadViews', {'projections'}, 1
         'CT.suggestRegularisation', {'projections'}, 1
         'CT.filter', {'projections'}, 1
         'CT.backproject', {'projections'}, 1

@@ -24,6 +24,7 @@ classdef CT < handle
 %   reconstruct        projections -> volume, filtered back projection
 %   reconstructStream  the same, slab by slab, for volumes that do not fit memory
 %   findAxis           the rotation axis, from projections
+%   findBadViews       views that are no measurement, from projections
 %   suggestRegularisation  the weight of total variation, from the noise of projections
 %   filter             projections -> projections
 %   backproject        projections -> volume, the sum over views
@@ -387,6 +388,17 @@ classdef CT < handle
             %   Curve, the best value of which is the smallest, with CurveFirst, the axis of its first value, and CurveStep, bins from one
             %   to the next. Where the axis cannot be told that is an error, which says why.
             found = isocenter_mex('ct.find_axis', self.id, varargin{:});
+        end
+
+        function found = findBadViews(self, varargin)
+            % FINDBADVIEWS  Views that are no measurement of the object; nothing in the plan changes.
+            %   FOUND = ct.findBadViews(PROJECTIONS)  projections as reconstruct takes them
+            %   FOUND has Faults, a word for each view: 'none', 'black' (no beam), 'saturated', 'frozen' (the same as the view before in a scan with
+            %   noise), 'not_finite', 'doubtful' (much darker or brighter than views beside it); Certain, the views of the first four faults;
+            %   Doubtful; and Good, all views but the certain ones. Views count from 1:
+            %   ct.setGeometry('Angles', angles(found.Good), ...); volume = ct.reconstruct(frames(:, :, found.Good));
+            %   Line integrals tell frozen, not finite and doubtful views alone. With eigenflats the call comes before fitFlatField.
+            found = isocenter_mex('ct.find_bad_views', self.id, varargin{:});
         end
 
         function [weight, noise] = suggestRegularisation(self, varargin)

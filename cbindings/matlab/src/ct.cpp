@@ -716,6 +716,31 @@ static void find_axis(call &c) {
     c.result(0, out);
 }
 
+static void find_bad_views(call &c) {
+    static const char *const words[] = { "none", "black", "saturated", "frozen", "not_finite", "doubtful" };
+    c.takes({ "projections" });
+    const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
+    std::vector<uint32_t> faults(static_cast<size_t>(c.plan->ct_size.views));
+    check(isoc_ct_find_bad_views(c.plan->ct(), in.tensor(), faults.data(), c.plan->ct_size.views), "invalidArgument");
+    std::vector<double> certain, doubtful, good;
+    mxArray *of_views = mxCreateCellMatrix(1, faults.size());
+    for (size_t view = 0; view < faults.size(); view++) {
+        const uint32_t fault = faults[view];
+        // Views count from 1 here.
+        const auto number = static_cast<double>(view + 1);
+        mxSetCell(of_views, view, mxCreateString(words[fault]));
+        if (fault == ISOC_CT_VIEW_FAULT_DOUBTFUL) doubtful.push_back(number);
+        (fault == ISOC_CT_VIEW_FAULT_NONE || fault == ISOC_CT_VIEW_FAULT_DOUBTFUL ? good : certain).push_back(number);
+    }
+    const char *names[] = { "Faults", "Certain", "Doubtful", "Good" };
+    mxArray *out = mxCreateStructMatrix(1, 1, 4, names);
+    mxSetField(out, 0, "Faults", of_views);
+    mxSetField(out, 0, "Certain", row(certain));
+    mxSetField(out, 0, "Doubtful", row(doubtful));
+    mxSetField(out, 0, "Good", row(good));
+    c.result(0, out);
+}
+
 static void suggest_regularisation(call &c) {
     c.takes({ "projections" });
     const array in(c.argument(0, "projections"), "projections", raw, projections_of(c));
@@ -842,6 +867,7 @@ const std::vector<command> ct_commands{
     { "adjoint", adjoint },
     { "reconstruct", reconstruct },
     { "find_axis", find_axis },
+    { "find_bad_views", find_bad_views },
     { "suggest_regularisation", suggest_regularisation },
     { "fit_flat_field", fit_flat_field },
     { "reconstruct_stream", reconstruct_stream },

@@ -27,6 +27,9 @@ CTFlatFit = namedtuple("CTFlatFit", "components explained weights variation_befo
 CTFlatFit.__doc__ = "What `CT.fit_flat_field` found. See isoc_ct_flat_fit."
 CTAxis.__doc__ = "What `CT.find_axis` found. See isoc_ct_axis."
 
+CTBadViews = namedtuple("CTBadViews", "faults certain doubtful good")
+CTBadViews.__doc__ = "What `CT.find_bad_views` found. See isoc_ct_find_bad_views."
+
 
 class CT(Plan):
     """A plan for parallel-beam CT: geometry, options, flat field.
@@ -829,6 +832,40 @@ class CT(Plan):
         return CTAxis(_abi.CtAxisMethod(found.method).name.lower(), found.axis, found.tilt, found.error, found.confidence,
                       bool(found.half_acquisition), scores, found.curve_first, found.curve_step)
 
+    def find_bad_views(self, projections):
+        """Finds views that are no measurement of the object; nothing in the plan changes.
+
+        Parameters
+        ----------
+        projections : array
+            As `reconstruct` takes them. Eight detector rows of every view are looked at.
+
+        Returns
+        -------
+        CTBadViews
+            `faults`, a `CtViewFault` for each view (NONE, BLACK, SATURATED, FROZEN, NOT_FINITE, DOUBTFUL); `certain`, views that
+            certainly are no measurement, and `doubtful`, others that are much darker or brighter than those beside them, both as
+            indices; `good`, all views but the certain ones, to index with: a slice where these are evenly spaced, so that NumPy copies
+            nothing, else indices.
+
+        Notes
+        -----
+        Line integrals tell frozen, not finite and doubtful views alone. With eigenflats the call comes before `fit_flat_field`. Frames that
+        are left out need no copy in `reconstruct_stream`, whose `read` takes the others.
+
+        Examples
+        --------
+        >>> found = ct.find_bad_views(frames)
+        >>> ct.set_geometry(angles=angles[found.good], bins=bins, rows=rows)
+        >>> volume = ct.reconstruct(frames[found.good])  # of order "sinograms": frames[:, found.good]
+        """
+        faults = numpy.zeros(self._shape(0)[1 if self._sinograms else 0], numpy.uint32)
+        self._run(lib.isoc_ct_find_bad_views, self._in(projections, "projections"), address(faults), faults.size)
+        none, doubtful = int(_abi.CtViewFault.NONE), int(_abi.CtViewFault.DOUBTFUL)
+        bad = (faults != none) & (faults != doubtful)
+        return CTBadViews([_abi.CtViewFault(int(fault)) for fault in faults], numpy.flatnonzero(bad),
+                          numpy.flatnonzero(faults == doubtful), _evenly(numpy.flatnonzero(~bad)))
+
     def suggest_regularisation(self, projections):
         """Suggests the weight of total variation, `regularisation` of `set_iterative`, by the noise of the projections.
 
@@ -1041,3 +1078,11 @@ def _outliers_of(given):
 
 def _ellipses(array):
     return ctypes.cast(array.ctypes.data, ctypes.POINTER(_abi.isoc_ct_ellipse))
+
+
+def _evenly(indices):
+    """The same as a slice, where these are evenly spaced."""
+    steps = numpy.diff(indices)
+    if len(steps) == 0 or (steps != steps[0]).any():
+        return indices
+    return slice(int(indices[0]), int(indices[-1]) + 1, int(steps[0]))

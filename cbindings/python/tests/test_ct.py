@@ -55,6 +55,45 @@ class Ct(unittest.TestCase):
             with self.assertRaisesRegex(isocenter.OutOfRangeError, "method is 'opposite_views'"):
                 ct.find_axis(projections, method="opposite_views")
 
+    def test_find_bad_views(self):
+        """A view that is closed, one that is repeated, one that is full, one that is no number, and one that half of the beam was lost in."""
+        fault = isocenter.enums.CtViewFault
+        random = np.random.default_rng(0)
+        angles, rows = np.arange(90) * np.pi / 90, 4
+        with isocenter.CT(angles=angles, bins=BINS, rows=rows) as ct:
+            beam = 1000 * np.exp(-ct.phantom_projections([[0.01, 5.0, 3.0, 60.0, 40.0, 0.3]]))
+            frames = (100 + random.poisson(beam)).astype(np.float32)
+            frames[10] = 100 + random.normal(size=frames[10].shape)
+            frames[21] = frames[20]
+            frames[40] = 65535
+            frames[50] = np.nan
+            frames[60] = 100 + random.poisson(0.5 * beam[60])
+            ct.set_options(input="counts")
+            ct.set_flat_field(np.full((5, rows, BINS), 1100, np.uint16), np.full((5, rows, BINS), 100, np.uint16))
+            found = ct.find_bad_views(frames)
+            bad = {10: fault.BLACK, 21: fault.FROZEN, 40: fault.SATURATED, 50: fault.NOT_FINITE, 60: fault.DOUBTFUL}
+            self.assertEqual({k: found.faults[k] for k in np.flatnonzero(found.faults)}, bad)
+            self.assertEqual(found.certain.tolist(), [10, 21, 40, 50])
+            self.assertEqual(found.doubtful.tolist(), [60])
+            self.assertEqual(found.good.tolist(), [k for k in range(90) if k not in (10, 21, 40, 50)])
+            # Those at an end leave a part that is no copy.
+            frames[:5] = 100
+            part = ct.find_bad_views(frames).good
+            self.assertEqual(part.tolist()[:2], [5, 6])
+            frames[5:] = (100 + random.poisson(beam[5:])).astype(np.float32)
+            part = ct.find_bad_views(frames).good
+            self.assertEqual(part, slice(5, 90, 1))
+            self.assertTrue(np.shares_memory(frames[part], frames))
+            ct.set_geometry(angles=angles[part], bins=BINS, rows=rows)
+            left = ct.reconstruct(frames[part])
+            with self.assertRaisesRegex(isocenter.TensorShapeError, "projections"):
+                ct.find_bad_views(frames)
+            self.assertTrue((ct.reconstruct(frames[5:].copy()) == left).all())
+        with isocenter.CT(angles=angles, bins=BINS, rows=rows, order="sinograms") as ct:
+            # Without light all are one number, so that the first of them is told by nothing.
+            integrals = -np.log(np.maximum(frames - 100, 1) / 1000)
+            self.assertEqual(ct.find_bad_views(np.ascontiguousarray(integrals.transpose(1, 0, 2))).certain.tolist(), [1, 2, 3, 4])
+
     def test_two_dimensions_give_two(self):
         sinogram = self.ct.phantom_projections(DISK)
         flat = self.ct.reconstruct(sinogram[:, 0])
