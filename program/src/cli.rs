@@ -1,6 +1,7 @@
 //! What may be said on the command line.
 
 use crate::commands;
+use crate::commands::bad_views::BadViews;
 use crate::plan::{Steps, range};
 use crate::scan::Input;
 use crate::scan::pyhst::{self, Parameters, Taken};
@@ -97,6 +98,9 @@ pub struct Axis {
     pub scan: PathBuf,
     #[command(flatten, next_help_heading = "Scan")]
     pub input: Input,
+    /// What becomes of projections that are no measurement, by eight rows of them
+    #[arg(long, value_enum, default_value_t, help_heading = "Scan")]
+    pub bad_views: BadViews,
     /// Look at rows far apart, and tell how the axis moves from row to row
     #[arg(long)]
     pub tilt: bool,
@@ -141,6 +145,9 @@ pub struct Recon {
     pub pixel: Option<f64>,
     #[command(flatten, next_help_heading = "Scan")]
     pub input: Input,
+    /// What becomes of projections that are no measurement, by eight rows of them
+    #[arg(long, value_enum, default_value_t, help_heading = "Scan")]
+    pub bad_views: BadViews,
     /// What became of PyHST's parameters, if they are the scan.
     #[arg(skip)]
     pub taken: Option<Taken>,

@@ -1,5 +1,6 @@
 //! `isocenter axis`: the rotation axis, from some rows.
 
+use super::bad_views::leave_out;
 use super::{array, context, input, plan, room};
 use crate::cli::Axis;
 use crate::plan::FlatField;
@@ -26,6 +27,7 @@ pub fn run(axis: &Axis) -> Result<()> {
     let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
+    leave_out(axis.bad_views, &context, &mut scan, &axis.input, 0..rows)?;
     let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, range: None, tilt: axis.tilt };
     let found = search.run(&context, 0..rows)?;
     println!("{}", told(&found));

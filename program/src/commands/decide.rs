@@ -6,7 +6,7 @@ use super::run::Prepared;
 use super::{geometry, shares};
 use crate::cli::Recon;
 use crate::plan::{Halves, Plan, Steps};
-use crate::scan::Scan;
+use crate::scan::{Input, Scan};
 use crate::stopwatch::Stopwatch;
 use crate::volume::{self, Format, journal, unfinished};
 use anyhow::{Result, bail};
@@ -31,7 +31,7 @@ const BESIDE_AXIS: f64 = 2.0;
 pub fn decide(
     recon: &Recon,
     context: &Arc<Context>,
-    scan: &Scan,
+    (scan, left_out): (&Scan, Option<String>),
     stopwatch: &mut Stopwatch,
     processes: usize,
 ) -> Result<(Plan, Option<FoundAxis>)> {
@@ -46,7 +46,8 @@ pub fn decide(
     steps.volume.kind(&output)?;
     steps.method = steps.method.settled();
     volume::free(&output, format)?;
-    let (scan_path, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
+    let (scan_path, axis) = (recon.scan.clone(), recon.axis.unwrap_or_default());
+    let input = Input { left_out, ..recon.input.clone() };
     let mut plan = Plan {
         scan: scan_path,
         output,

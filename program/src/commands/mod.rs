@@ -1,6 +1,7 @@
 //! The commands.
 
 pub mod axis;
+pub mod bad_views;
 mod decide;
 mod history;
 pub mod inspect;

@@ -1,11 +1,12 @@
 //! `isocenter recon` and `repeat`.
 
+use super::bad_views::leave_out;
 use super::decide::decide;
 use super::run::{Run, Task};
 use super::{context, probe, room};
 use crate::cli::{Machine, Recon, Repeat};
 use crate::plan::Plan;
-use crate::scan::{Input, Scan};
+use crate::scan::{Input, Scan, chosen};
 use crate::stopwatch::Stopwatch;
 use crate::team::{self, Team};
 use crate::watch::Watch;
@@ -31,12 +32,22 @@ pub fn run(recon: &Recon) -> Result<()> {
         }
         // Found once, for all.
         let (plan, axis) = if team.rank() == 0 {
-            let (plan, axis) =
-                decide(recon, &context, &scan, &mut stopwatch, recon.begin.unwrap_or(team.size()).max(1))?;
+            let [_, all, _] = scan.views.source.shape();
+            let rows = recon.rows.map_or(0..all, |[first, end]| first..end);
+            // Others are refused below.
+            let left_out = match rows.end <= all {
+                true => leave_out(recon.bad_views, &context, &mut scan, &recon.input, rows)?,
+                false => None,
+            };
+            stopwatch.stage("bad views");
+            let parts = recon.begin.unwrap_or(team.size()).max(1);
+            let (plan, axis) = decide(recon, &context, (&scan, left_out), &mut stopwatch, parts)?;
             team.told(plan.text()?.into_bytes())?;
             (plan, axis)
         } else {
-            (Plan::parse(&String::from_utf8(team.told(Vec::new())?)?)?, None)
+            let plan = Plan::parse(&String::from_utf8(team.told(Vec::new())?)?)?;
+            chosen::leave_out(&mut scan, &recon.input, plan.input.left_out.as_deref())?;
+            (plan, None)
         };
         if recon.probe {
             return probe::run(&context, &plan, &scan, team);

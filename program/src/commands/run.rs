@@ -371,6 +371,7 @@ impl Run<'_> {
             ("scan", format!("{}, {}", wanted.scan.display(), scan.format)),
             ("title", scan.title.clone().unwrap_or_default()),
             ("projections", format!("{views} of {all} rows x {bins} bins, {frames}")),
+            ("left out", wanted.input.left_out.clone().unwrap_or_default()),
             ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
             ("axis", format!("{:.3}", wanted.axis)),
             ("method", wanted.steps.method.told()),

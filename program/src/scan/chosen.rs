@@ -1,12 +1,27 @@
 //! Which projections are used.
 
-use super::Scan;
+use super::{Input, Scan};
 use anyhow::{Context, Result, bail, ensure};
 
+/// Projections that a scan may have, at most.
+const MOST: usize = 1 << 26;
+
+/// Every `step`-th of some projections.
+struct Named {
+    first: usize,
+    end: usize,
+    step: usize,
+}
+
+impl Named {
+    fn names(&self, view: usize) -> bool {
+        (self.first..self.end).contains(&view) && (view - self.first).is_multiple_of(self.step)
+    }
+}
+
 /// Projections counted from 0, the end of a range left out: "10", "55..60", "0..1800:2", and lists of these with commas.
-fn parse(text: &str, views: usize) -> Result<Vec<bool>> {
-    let mut named = vec![false; views];
-    for part in text.split(',').map(str::trim) {
+fn parse(text: &str) -> Result<Vec<Named>> {
+    let part = |part: &str| {
         let number = |text: &str| {
             let number = text.trim().parse::<usize>();
             number.with_context(|| {
@@ -22,30 +37,73 @@ fn parse(text: &str, views: usize) -> Result<Vec<bool>> {
             None => (number(range)?, number(range)?.saturating_add(1)),
         };
         ensure!(step > 0, "{part}: a step of 0 leads nowhere");
-        if first >= views || end > views {
-            bail!("{part}: the scan has {views} projections, which are counted from 0");
-        }
         ensure!(first < end, "{part}: there are no projections in it");
+        Ok(Named { first, end, step })
+    };
+    text.split(',').map(|text| part(text.trim())).collect()
+}
+
+/// Those of so many projections that a text names.
+fn named(text: &str, views: usize) -> Result<Vec<bool>> {
+    let mut named = vec![false; views];
+    for Named { first, end, step } in parse(text)? {
+        if first >= views || end > views {
+            bail!("{text}: the scan has {views} projections, which are counted from 0");
+        }
         (first..end).step_by(step).for_each(|view| named[view] = true);
     }
     Ok(named)
 }
 
-/// Leaves all projections out but those of `views`, and of these those of `skip`. Groups of flats stay between the same ones.
-pub fn choose(scan: &mut Scan, views: Option<&str>, skip: Option<&str>) -> Result<()> {
+/// Projections in rising order, as a text that names them.
+pub fn text(views: &[usize]) -> String {
+    let range = |run: &[usize]| match run {
+        [view] => view.to_string(),
+        _ => format!("{}..{}", run[0], run[run.len() - 1] + 1),
+    };
+    views.chunk_by(|a, b| a + 1 == *b).map(range).collect::<Vec<_>>().join(",")
+}
+
+/// The number that each of the projections in use has in the scan.
+pub fn numbers(scan: &Scan, input: &Input) -> Result<Vec<usize>> {
+    let of = |text: &Option<String>| text.as_deref().map(parse).transpose();
+    let (views, skip, bad) = (of(&input.views)?, of(&input.skip)?, of(&input.left_out)?);
+    let names = |named: &Option<Vec<Named>>, view: usize| named.iter().flatten().any(|named| named.names(view));
+    let used = |view: &usize| (views.is_none() || names(&views, *view)) && !names(&skip, *view) && !names(&bad, *view);
+    Ok((0..MOST).filter(used).take(scan.views.which.len()).collect())
+}
+
+/// Leaves all projections out but those that are said to be used.
+pub fn choose(scan: &mut Scan, input: &Input) -> Result<()> {
     let all = scan.views.which.len();
-    let mut used = match views {
-        Some(text) => parse(text, all).context("--views")?,
+    let mut used = match &input.views {
+        Some(text) => named(text, all).context("--views")?,
         None => vec![true; all],
     };
-    if let Some(text) = skip {
-        let skipped = parse(text, all).context("--skip")?;
+    for (text, option) in [(&input.skip, "--skip"), (&input.left_out, "left_out")] {
+        let Some(text) = text else { continue };
+        let skipped = named(text, all).context(option)?;
         used.iter_mut().zip(skipped).for_each(|(used, skipped)| *used &= !skipped);
     }
-    let left = used.iter().filter(|used| **used).count();
-    if left == all {
+    if used.iter().all(|used| *used) {
         return Ok(());
     }
+    keep(scan, &used);
+    scan.notes.push(format!("{} of {all} projections are used", scan.views.which.len()));
+    Ok(())
+}
+
+/// Leaves out those that another process has found to be no measurement.
+pub fn leave_out(scan: &mut Scan, input: &Input, found: Option<&str>) -> Result<()> {
+    let Some(bad) = found.map(parse).transpose()? else { return Ok(()) };
+    let named = |view: &usize| bad.iter().any(|bad| bad.names(*view));
+    let used: Vec<_> = numbers(scan, input)?.iter().map(|view| !named(view)).collect();
+    keep(scan, &used);
+    Ok(())
+}
+
+/// Keeps these projections alone. Groups of flats stay between the same ones.
+pub fn keep(scan: &mut Scan, used: &[bool]) {
     for flats in &mut scan.flats {
         flats.position = used.iter().take(flats.position).filter(|used| **used).count();
     }
@@ -54,8 +112,6 @@ pub fn choose(scan: &mut Scan, views: Option<&str>, skip: Option<&str>) -> Resul
     scan.angles = angles.map(|(_, angle)| *angle).collect();
     let mut place = used.iter();
     scan.views.which.retain(|_| place.next() == Some(&true));
-    scan.notes.push(format!("{left} of {all} projections are used"));
-    Ok(())
 }
 
 #[cfg(test)]
@@ -63,8 +119,17 @@ mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<usize> {
-        let named = parse(text, 12).expect("projections");
+        let named = named(text, 12).expect("projections");
         (0..12).filter(|view| named[*view]).collect()
+    }
+
+    #[test]
+    fn what_is_named_is_said_by_ranges() {
+        for views in [&[][..], &[3], &[3, 4], &[0, 2, 3, 4, 9, 11]] {
+            let told = text(views);
+            assert_eq!(if told.is_empty() { Vec::new() } else { of(&told) }, views, "{told}");
+        }
+        assert_eq!(text(&[0, 2, 3, 4, 11]), "0,2..5,11");
     }
 
     #[test]
@@ -84,7 +149,7 @@ mod tests {
             ("18446744073709551615", "has 12 projections"),
             ("0..13", "has 12 projections"),
         ] {
-            let error = parse(text, 12).expect_err("an error").to_string();
+            let error = named(text, 12).expect_err("an error").to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
     }

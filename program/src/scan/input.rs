@@ -80,6 +80,10 @@ pub struct Input {
     /// Projections to leave out, likewise, as in 10,55..60: such as were taken without beam
     #[arg(long, value_name = "WHICH")]
     pub skip: Option<String>,
+    /// Projections that a run has left out besides, since they were no measurement.
+    #[arg(skip)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub left_out: Option<String>,
     /// What projections are [default: counts where there are flats; else what is floating point is line integrals]
     #[arg(long, value_enum)]
     pub input: Option<Kind>,

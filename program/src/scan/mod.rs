@@ -1,7 +1,7 @@
 //! What a scan file holds: frames, angles, flats and darks, and what is known of the instrument.
 
 mod angles;
-mod chosen;
+pub mod chosen;
 mod data_exchange;
 mod elsewhere;
 mod esrf;
@@ -78,7 +78,7 @@ impl Scan {
             in_file(path, input)?
         };
         input.apply(&mut scan, path)?;
-        chosen::choose(&mut scan, input.views.as_deref(), input.skip.as_deref()).with_context(of)?;
+        chosen::choose(&mut scan, input).with_context(of)?;
         scan.flats.retain(|flats| !flats.frames.which.is_empty());
         scan.darks.take_if(|darks| darks.which.is_empty());
         scan.one_type();

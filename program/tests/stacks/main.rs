@@ -20,3 +20,4 @@ mod random;
 mod reading;
 mod refused;
 mod scans;
+mod spoiled;
