@@ -3,6 +3,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod bad_views;
 mod band_limited;
 mod ct;
 mod distortion;
