@@ -120,7 +120,8 @@ class Names(unittest.TestCase):
         for (struct, field), enum in header.chosen.items():
             name = SPELT.get(field, field)
             calls[enum] = lambda word, struct=struct, name=name: self.setters[struct](**{name: word})
-        self.assertEqual(set(calls), set(WORDS) - {"isoc_status"})
+        given = {"isoc_status", "isoc_ct_view_fault"}  # by calls, and taken by none
+        self.assertEqual(set(calls), set(WORDS) - given)
         for enum, call in calls.items():
             for word in WORDS[enum]:
                 with self.subTest(enum, word=word):

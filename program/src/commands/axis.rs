@@ -27,8 +27,9 @@ pub fn run(axis: &Axis) -> Result<()> {
     let mut scan = Scan::open(&axis.scan, &axis.input)?;
     let rows = scan.views.source.shape()[1];
     scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
-    leave_out(axis.bad_views, &context, &mut scan, &axis.input, 0..rows)?;
-    let search = Search { scan: &scan, flat: &FlatField::default(), distortion: None, range: None, tilt: axis.tilt };
+    let flat = FlatField::default();
+    leave_out(axis.bad_views, &context, &mut scan, (&axis.input, &flat), 0..rows)?;
+    let search = Search { scan: &scan, flat: &flat, distortion: None, range: None, tilt: axis.tilt };
     let found = search.run(&context, 0..rows)?;
     println!("{}", told(&found));
     if axis.tilt {

@@ -34,13 +34,13 @@ pub fn leave_out(
     wanted: BadViews,
     context: &Arc<Context>,
     scan: &mut Scan,
-    said: &Input,
+    (said, flat): (&Input, &FlatField),
     rows: Range<usize>,
 ) -> Result<Option<String>> {
     if wanted == BadViews::Keep {
         return Ok(None);
     }
-    let faults = find(context, scan, rows)?;
+    let faults = find(context, scan, flat, rows)?;
     let numbers = chosen::numbers(scan, said)?;
     let of = |fault: ViewFault| -> Vec<usize> {
         let views = faults.iter().zip(&numbers).filter(|(found, _)| **found == Some(fault));
@@ -77,11 +77,11 @@ pub fn leave_out(
 }
 
 /// What is wrong with each projection, by some rows of it.
-fn find(context: &Arc<Context>, scan: &Scan, rows: Range<usize>) -> Result<Vec<Option<ViewFault>>> {
+fn find(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: Range<usize>) -> Result<Vec<Option<ViewFault>>> {
     let [_, all, bins] = scan.views.source.shape();
     let searched = looked_at(all, rows, false).0;
     let rows = some(&searched);
-    let mut ct = plan(context, scan, &FlatField::default(), &rows)?;
+    let mut ct = plan(context, scan, &flat.of_rows(), &rows)?;
     ct.set_options(Options { input: input(scan), ..Options::default() })?;
     let bytes = scan.views.rows(&rows)?;
     let shape = [scan.views.which.len(), rows.len(), bins];

@@ -34,9 +34,10 @@ pub fn run(recon: &Recon) -> Result<()> {
         let (plan, axis) = if team.rank() == 0 {
             let [_, all, _] = scan.views.source.shape();
             let rows = recon.rows.map_or(0..all, |[first, end]| first..end);
+            let said = (&recon.input, &recon.steps.flats);
             // Others are refused below.
             let left_out = match rows.end <= all {
-                true => leave_out(recon.bad_views, &context, &mut scan, &recon.input, rows)?,
+                true => leave_out(recon.bad_views, &context, &mut scan, said, rows)?,
                 false => None,
             };
             stopwatch.stage("bad views");

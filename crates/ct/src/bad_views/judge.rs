@@ -1,7 +1,7 @@
 //! What the numbers of all views say of each.
 
 use super::fault::ViewFault;
-use super::look::{Kind, Look};
+use super::look::{Kind, Look, is_full};
 use super::strays::Strays;
 use isocenter_base::cpu::buffer::{append, collected, filled};
 use isocenter_base::error::Result;
@@ -59,12 +59,6 @@ pub(super) fn judge(kind: &Kind, angles: &[f64], looks: &[Look]) -> Result<Vec<O
     Ok(faults)
 }
 
-/// The largest number of a detector of 8 bits or more.
-fn is_full(value: f32) -> bool {
-    let next = f64::from(value) + 1.0;
-    next >= 256.0 && next <= f64::from(1u32 << 24) && next.fract() == 0.0 && (next as u32).is_power_of_two()
-}
-
 impl Look {
     fn is_saturated(&self, largest: f32) -> bool {
         self.largest == largest && is_full(largest) && 2 * self.at_largest > self.values
@@ -72,6 +66,11 @@ impl Look {
 
     fn is_black(&self, limit: f64) -> bool {
         self.values >= BLACK_VALUES && self.mean + ERRORS * self.error < limit
+    }
+
+    /// Sums over all values are the same to the bit, as they are where all values are.
+    fn is_like(&self, other: &Self) -> bool {
+        [self.mean, self.error, self.light] == [other.mean, other.error, other.light]
     }
 
     /// What changed since the view before is noise for a good part.
@@ -108,7 +107,7 @@ fn freeze(angles: &[f64], looks: &[Look], faults: &mut [Option<ViewFault>]) -> R
     for run in looks.chunk_by(|_, next| next.same) {
         let (last, next) = (first + run.len() - 1, first + run.len());
         // Views about an axis of symmetry come in pairs; those at one angle may well be one.
-        let symmetric = first > 0 && next < looks.len() && looks[first - 1].hash == looks[next].hash;
+        let symmetric = first > 0 && next < looks.len() && looks[first - 1].is_like(&looks[next]);
         let moved = |k: &usize| (angles[*k] - angles[*k - 1]).rem_euclid(TAU) != 0.0;
         let at = telling.partition_point(|k| *k <= first);
         let mut beside = telling[at.saturating_sub(1)..].iter().take(if at == 0 { 1 } else { 2 });

@@ -6,7 +6,7 @@ use crate::rows::source::spread;
 use isocenter_base::array::fetch::Fetched;
 use isocenter_base::array::{Array, Layout};
 use isocenter_base::context::{Job, Stage};
-use isocenter_base::cpu::buffer::{append, reserved, zeros};
+use isocenter_base::cpu::buffer::{append, filled, reserved, zeros};
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::Result;
 use isocenter_base::gpu::Device;
@@ -19,10 +19,10 @@ const BLOCK: usize = 32;
 /// Of the blocks of a view, in rising order, the one that tells how bright it is: air, where there is some.
 const BRIGHT: f64 = 7.0 / 8.0;
 /// Transmissions beyond this are cut in means, so that one particle does not make light of a black view: of 512 values it adds 0.001.
-const CUT: f64 = 0.5;
+const CUT: f32 = 0.5;
 /// Transmission above which a value at the largest number is brighter than the full beam; a whole frame of air that flats show at that
 /// number, too, is not.
-const OVER: f64 = 1.02;
+const OVER: f32 = 1.02;
 /// Changes below this part of the largest value of a row are rounding, in f32 as in what made the values.
 const ROUNDING: f32 = 1e-5;
 /// Views of a task, and those that are copied from a GPU together.
@@ -42,30 +42,30 @@ pub(super) struct Scale {
     pub(super) kind: Kind,
     rows: Vec<usize>,
     bins: usize,
-    /// Offset and factor of each pixel, row after row; a factor of 0 where it tells nothing.
-    pixels: Vec<[f32; 2]>,
+    /// Of each pixel, row after row; a factor of 0 where it tells nothing.
+    offsets: Vec<f32>,
+    factors: Vec<f32>,
 }
 
 impl Scale {
     pub(super) fn new(correction: Correction, g: &Geometry) -> Result<Self> {
         let rows = spread(ROWS, g.rows)?;
-        let (kind, same) = match correction {
-            Correction::None => (Kind::LineIntegrals, [0.0, -1.0]),
-            Correction::Counts(..) | Correction::Transmission(_) => (Kind::Light, [0.0, 1.0]),
+        let (kind, factor) = match correction {
+            Correction::None => (Kind::LineIntegrals, -1.0),
+            Correction::Counts(..) | Correction::Transmission(_) => (Kind::Light, 1.0),
         };
-        let mut pixels = reserved(rows.len() * g.bins)?;
-        for row in &rows {
-            let Some(flat) = correction.flat() else {
-                pixels.extend((0..g.bins).map(|_| same));
-                continue;
-            };
+        let values = rows.len() * g.bins;
+        let (mut offsets, mut factors) = (zeros(values)?, filled(values, factor)?);
+        let of_rows = offsets.chunks_exact_mut(g.bins).zip(factors.chunks_exact_mut(g.bins));
+        for (row, (offsets, factors)) in rows.iter().zip(of_rows) {
+            let Some(flat) = correction.flat() else { continue };
             // The mean beam of all flats: what a monitor says of a view that has no beam is no help.
             let (dark, gain) = flat.rows(*row..row + 1);
-            let first = pixels.len();
-            pixels.extend(dark.iter().zip(gain).map(|(dark, gain)| [*dark, *gain]));
-            flat.unmeasured(*row).for_each(|bin| pixels[first + bin][1] = 0.0);
+            offsets.copy_from_slice(dark);
+            factors.copy_from_slice(gain);
+            flat.unmeasured(*row).for_each(|bin| factors[bin] = 0.0);
         }
-        Ok(Self { kind, rows, bins: g.bins, pixels })
+        Ok(Self { kind, rows, bins: g.bins, offsets, factors })
     }
 }
 
@@ -83,9 +83,8 @@ pub(super) struct Look {
     /// Its largest value, and how many have it and are brighter than the beam.
     pub(super) largest: f32,
     pub(super) at_largest: usize,
-    /// Every value is that of the view before; a number of all values, for others that may be the same.
+    /// Every value is that of the view before.
     pub(super) same: bool,
-    pub(super) hash: u64,
     /// Values that changed since the view before.
     pub(super) changed: usize,
     /// Third differences of these changes along the bins, those of them that are no rounding, and how often the next has another sign.
@@ -173,42 +172,77 @@ impl Frames<'_> {
     }
 }
 
+/// Sums over every fourth value each, so that a processor may add four at a time: the same four on any.
+#[derive(Default)]
+struct Sums {
+    cut: [f64; LANES],
+    squares: [f64; LANES],
+    light: [f64; LANES],
+    values: [u32; LANES],
+    not_finite: [u32; LANES],
+    largest: [Largest; LANES],
+}
+
+const LANES: usize = 4;
+
+#[derive(Clone, Copy)]
+struct Largest(f32);
+
+impl Default for Largest {
+    fn default() -> Self {
+        Self(f32::NEG_INFINITY)
+    }
+}
+
+impl Sums {
+    #[inline(always)]
+    fn add(&mut self, lane: usize, value: f32, offset: f32, factor: f32) {
+        let (counts, finite) = (factor != 0.0, value.is_finite());
+        let good = counts & finite;
+        let transmission = if good { (value - offset) * factor } else { 0.0 };
+        let cut = f64::from(transmission.clamp(-CUT, CUT));
+        self.cut[lane] += cut;
+        self.squares[lane] += cut * cut;
+        self.light[lane] += f64::from(transmission);
+        self.values[lane] += u32::from(good);
+        self.not_finite[lane] += u32::from(counts & !finite);
+        let Largest(largest) = self.largest[lane];
+        self.largest[lane] = Largest(if good & (value > largest) { value } else { largest });
+    }
+
+    /// Of a part of a row.
+    fn new(values: &[f32], offsets: &[f32], factors: &[f32]) -> Self {
+        let mut sums = Self::default();
+        let [values, offsets, factors] = [values, offsets, factors].map(|of| of.chunks_exact(LANES));
+        let rest = values.remainder().iter().zip(offsets.remainder()).zip(factors.remainder());
+        for (lane, ((value, offset), factor)) in rest.enumerate() {
+            sums.add(lane, *value, *offset, *factor);
+        }
+        for ((values, offsets), factors) in values.zip(offsets).zip(factors) {
+            (0..LANES).for_each(|lane| sums.add(lane, values[lane], offsets[lane], factors[lane]));
+        }
+        sums
+    }
+}
+
 impl Scale {
     /// What the values of a view tell, row after row.
     fn look(&self, values: &[f32], blocks: &mut Vec<f64>) -> Look {
         let mut look = Look { largest: f32::NEG_INFINITY, ..Look::default() };
         let (mut sum, mut squares) = (0.0, 0.0);
-        // Fowler, Noll and Vo's, with whole values for bytes.
-        look.hash = values.iter().fold(0xcbf2_9ce4_8422_2325, |hash, v| {
-            (hash ^ u64::from(v.to_bits())).wrapping_mul(0x0100_0000_01b3).rotate_left(23)
-        });
         blocks.clear();
-        for (values, pixels) in values.chunks_exact(self.bins).zip(self.pixels.chunks_exact(self.bins)) {
-            let count = (self.bins / BLOCK).max(1);
-            for block in 0..count {
-                let part = block * self.bins / count..(block + 1) * self.bins / count;
-                let (mut light, mut counted) = (0.0, 0);
-                for (value, [offset, factor]) in values[part.clone()].iter().zip(&pixels[part]) {
-                    if *factor == 0.0 {
-                        continue;
-                    }
-                    if !value.is_finite() {
-                        look.not_finite += 1;
-                        continue;
-                    }
-                    let transmission = f64::from(value - offset) * f64::from(*factor);
-                    let cut = transmission.clamp(-CUT, CUT);
-                    (sum, squares) = (sum + cut, squares + cut * cut);
-                    (light, counted) = (light + transmission, counted + 1);
-                    if *value > look.largest {
-                        (look.largest, look.at_largest) = (*value, 0);
-                    }
-                    look.at_largest += usize::from(*value == look.largest && transmission > OVER);
-                }
-                look.values += counted;
-                if counted > 0 {
-                    blocks.push(light / counted as f64);
-                }
+        let count = (self.bins / BLOCK).max(1);
+        for (row, block) in (0..self.rows.len()).flat_map(|row| (0..count).map(move |block| (row, block))) {
+            let part = row * self.bins + block * self.bins / count..row * self.bins + (block + 1) * self.bins / count;
+            let sums = Sums::new(&values[part.clone()], &self.offsets[part.clone()], &self.factors[part]);
+            let counted = sums.values.iter().sum::<u32>() as usize;
+            sum += sums.cut.iter().sum::<f64>();
+            squares += sums.squares.iter().sum::<f64>();
+            look.values += counted;
+            look.not_finite += sums.not_finite.iter().sum::<u32>() as usize;
+            look.largest = sums.largest.iter().fold(look.largest, |most, Largest(v)| most.max(*v));
+            if counted > 0 {
+                blocks.push(sums.light.iter().sum::<f64>() / counted as f64);
             }
         }
         let n = look.values as f64;
@@ -217,33 +251,55 @@ impl Scale {
             look.error = ((squares / n - look.mean * look.mean).max(0.0) / n).sqrt();
             look.light = *blocks.select_nth_unstable_by((last as f64 * BRIGHT) as usize, f64::total_cmp).1;
         }
+        if is_full(look.largest) {
+            let over = |((v, offset), factor): &((&f32, &f32), &f32)| {
+                **v == look.largest && (**v - **offset) * **factor > OVER
+            };
+            look.at_largest = values.iter().zip(&self.offsets).zip(&self.factors).filter(over).count();
+        }
         look
     }
 }
 
+/// The largest number of a detector of 8 bits or more.
+pub(super) fn is_full(value: f32) -> bool {
+    let next = f64::from(value) + 1.0;
+    (256.0..=f64::from(1u32 << 24)).contains(&next) && next.fract() == 0.0 && (next as u32).is_power_of_two()
+}
+
 impl Look {
-    /// What changed since the view before, whose values become the changes.
+    /// What changed since the view before, whose values become the changes, and then their third differences.
     fn compare(&mut self, before: &mut [f32], now: &[f32], bins: usize) {
         self.same = before == now;
         if self.same {
             return;
         }
         for (changes, now) in before.chunks_exact_mut(bins).zip(now.chunks_exact(bins)) {
-            let largest = now.iter().filter(|v| v.is_finite()).fold(0.0f32, |most, v| most.max(v.abs()));
-            let least = ROUNDING * largest;
+            let mut most = [0.0f32; LANES];
+            for values in now.chunks(LANES) {
+                // What is no number is not above anything.
+                let larger =
+                    |most: f32, v: f32| if (v.abs() > most) & (v.abs() < f32::INFINITY) { v.abs() } else { most };
+                most.iter_mut().zip(values).for_each(|(most, v)| *most = larger(*most, *v));
+            }
+            let least = ROUNDING * most.into_iter().fold(0.0, f32::max);
+            let mut changed = 0;
             for (change, now) in changes.iter_mut().zip(now) {
-                // What is no number is not beyond it.
-                *change = Some(now - *change).filter(|v| v.is_finite() && v.abs() > least).unwrap_or(0.0);
-                self.changed += usize::from(*change != 0.0);
+                let difference = now - *change;
+                let counts = (difference.abs() > least) & (difference.abs() < f32::INFINITY);
+                *change = if counts { difference } else { 0.0 };
+                changed += u32::from(counts);
             }
-            let mut last = 0.0;
-            for window in changes.windows(4) {
-                let third = window[3] - window[0] + 3.0 * (window[1] - window[2]);
-                let third = if third.abs() > 8.0 * least { third } else { 0.0 };
-                self.differences += usize::from(third != 0.0);
-                self.opposite += usize::from(last * third < 0.0);
-                last = third;
+            self.changed += changed as usize;
+            let thirds = bins.saturating_sub(3);
+            for k in 0..thirds {
+                let third = changes[k + 3] - changes[k] + 3.0 * (changes[k + 1] - changes[k + 2]);
+                changes[k] = if third.abs() > 8.0 * least { third } else { 0.0 };
             }
+            let thirds = &changes[..thirds];
+            self.differences += thirds.iter().map(|third| u32::from(*third != 0.0)).sum::<u32>() as usize;
+            let others = thirds.iter().zip(thirds.iter().skip(1));
+            self.opposite += others.map(|(a, b)| u32::from(a * b < 0.0)).sum::<u32>() as usize;
         }
     }
 }
