@@ -37,7 +37,8 @@ fn parse(text: &str) -> Result<Vec<Named>> {
             None => (number(range)?, number(range)?.saturating_add(1)),
         };
         ensure!(step > 0, "{part}: a step of 0 leads nowhere");
-        ensure!(first < end, "{part}: there are no projections in it");
+        // A single number has no end before it, whatever comes behind the largest.
+        ensure!(first < end || first == usize::MAX, "{part}: there are no projections in it");
         Ok(Named { first, end, step })
     };
     text.split(',').map(|text| part(text.trim())).collect()
