@@ -52,8 +52,8 @@ fn planted_faults_are_found() {
             while at < views {
                 let fault = CERTAIN[rng.random_range(0..4usize)];
                 let end = views.min(at + rng.random_range(1..4usize));
-                for view in at..end {
-                    planted[view] = scan.plant(fault, view, &mut rng).then_some(fault);
+                for (view, planted) in planted.iter_mut().enumerate().take(end).skip(at) {
+                    *planted = scan.plant(fault, view, &mut rng).then_some(fault);
                 }
                 at = end + rng.random_range(10..30usize);
             }

@@ -36,11 +36,8 @@ pub fn run(recon: &Recon) -> Result<()> {
             let rows = recon.rows.map_or(0..all, |[first, end]| first..end);
             let said = (&recon.input, &recon.steps.flats);
             // Others are refused below.
-            let left_out = if rows.end <= all {
-                leave_out(recon.bad_views, &context, &mut scan, said, rows)?
-            } else {
-                None
-            };
+            let left_out =
+                if rows.end <= all { leave_out(recon.bad_views, &context, &mut scan, said, rows)? } else { None };
             stopwatch.stage("bad views");
             let parts = recon.begin.unwrap_or(team.size()).max(1);
             let (plan, axis) = decide(recon, &context, (&scan, left_out), &mut stopwatch, parts)?;
