@@ -5,6 +5,7 @@ use crate::commands::bad_views::BadViews;
 use crate::plan::{Steps, range};
 use crate::scan::Input;
 use crate::scan::pyhst::{self, Parameters, Taken};
+use crate::talk;
 use anyhow::{Context as _, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
@@ -17,6 +18,9 @@ use std::path::PathBuf;
 #[derive(Debug, Parser)]
 #[command(name = "isocenter", version, arg_required_else_help = true)]
 pub struct Cli {
+    /// Tell programs what goes on: a JSON object a line on standard output, in place of text
+    #[arg(long, global = true, help_heading = "Output")]
+    json: bool,
     #[command(subcommand)]
     command: Command,
 }
@@ -32,6 +36,17 @@ enum Command {
     Recon(Box<Recon>),
     /// Do a run again
     Repeat(Repeat),
+}
+
+impl Command {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Inspect(_) => "inspect",
+            Self::Axis(_) => "axis",
+            Self::Recon(_) => "recon",
+            Self::Repeat(_) => "repeat",
+        }
+    }
 }
 
 const EXAMPLES: &str = "examples:
@@ -163,7 +178,7 @@ impl Cli {
         // Before what the file says there may be options without those that they need.
         let first = Self::command().ignore_errors(true).try_get_matches_from(&words).ok();
         let scan = first.as_ref().and_then(|first| first.subcommand_matches("recon")?.get_one::<PathBuf>("scan"));
-        let Some(scan) = scan.filter(|scan| pyhst::is(scan)) else { return Ok(Self::parse_from(words)) };
+        let Some(scan) = scan.filter(|scan| pyhst::is(scan)) else { return Ok(Self::try_parse_from(words)?) };
         let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
         let given = |option: &str| {
             let rest = texts.iter().filter_map(|word| word.strip_prefix(option));
@@ -172,7 +187,7 @@ impl Cli {
         let told = || scan.display().to_string();
         let taken = Parameters::read(scan)?.taken(given).with_context(told)?;
         let more: Vec<_> = taken.words().map(OsString::from).collect();
-        let mut cli = Self::parse_from(words.iter().cloned().chain(more));
+        let mut cli = Self::try_parse_from(words.iter().cloned().chain(more))?;
         if let Command::Recon(recon) = &mut cli.command {
             recon.taken = Some(taken);
         }
@@ -181,6 +196,10 @@ impl Cli {
 
     /// Does what is said.
     pub fn run(self) -> Result<()> {
+        if self.json {
+            talk::in_json();
+        }
+        talk::begin(self.command.name());
         match self.command {
             Command::Inspect(inspect) => commands::inspect::run(&inspect),
             Command::Axis(axis) => commands::axis::run(&axis),

@@ -13,6 +13,7 @@ mod report;
 mod scan;
 pub mod status;
 mod stopwatch;
+pub mod talk;
 pub mod team;
 pub mod volume;
 mod watch;

@@ -1,5 +1,6 @@
 //! How long the stages of a run take.
 
+use std::collections::BTreeMap;
 use std::fmt;
 use std::time::{Duration, Instant};
 
@@ -28,6 +29,13 @@ impl Stopwatch {
     /// All that have ended.
     pub fn stages(&self) -> &[(&'static str, Duration)] {
         &self.stages
+    }
+
+    /// The same in seconds, by their names.
+    pub fn seconds(&self) -> BTreeMap<&'static str, f64> {
+        let mut seconds = BTreeMap::new();
+        self.stages.iter().for_each(|(name, taken)| *seconds.entry(*name).or_default() += taken.as_secs_f64());
+        seconds
     }
 
     /// Since the beginning.

@@ -1,6 +1,6 @@
 //! Progress on a terminal or in a log, and Ctrl-C.
 
-use crate::status;
+use crate::{status, talk};
 use anyhow::{Context, Result};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use isocenter::context::{Progress, Stage};
@@ -14,6 +14,8 @@ const STEPS: u64 = 10_000;
 const MILLION: u64 = 1_000_000;
 /// Between lines of a log.
 const EVERY: Duration = Duration::from_secs(10);
+/// Between lines for programs.
+const SECOND: Duration = Duration::from_secs(1);
 
 /// Looks after a run.
 pub struct Watch {
@@ -27,7 +29,10 @@ struct Shown {
     /// On a terminal.
     bar: Option<ProgressBar>,
     begun: Instant,
-    said: Instant,
+    /// When a line was said.
+    said: Option<Instant>,
+    /// Between lines.
+    every: Duration,
 }
 
 impl Watch {
@@ -41,7 +46,7 @@ impl Watch {
         let handler = watch.clone();
         let interrupted = move || {
             if handler.stop.swap(true, Ordering::Relaxed) {
-                std::process::exit(status::INTERRUPTED.into());
+                std::process::exit(status::End::Interrupted as i32);
             }
             eprintln!("interrupted: ending after this step; Ctrl-C again ends at once");
         };
@@ -57,13 +62,16 @@ impl Watch {
 
     /// Begins to show progress.
     pub fn begin(&self) {
-        let bar = std::io::stderr().is_terminal().then(|| {
+        let bar = (std::io::stderr().is_terminal() && !talk::is_json()).then(|| {
             let bar = ProgressBar::with_draw_target(Some(STEPS), ProgressDrawTarget::stderr_with_hz(5));
             let style = ProgressStyle::with_template("{bar:40} {percent:>3} %  {msg}, {eta} left");
             bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
             bar
         });
-        *self.shown() = Some(Shown { bar, begun: Instant::now(), said: Instant::now() });
+        let begun = Instant::now();
+        // Programs are told at once, and more often.
+        let (said, every) = if talk::is_json() { (None, SECOND) } else { (Some(begun), EVERY) };
+        *self.shown() = Some(Shown { bar, begun, said, every });
     }
 
     /// Calls that follow take this share of the run, after what was before.
@@ -99,10 +107,10 @@ impl Watch {
                     bar.set_message(name.into_owned());
                     bar.set_position((fraction * STEPS as f64) as u64);
                 }
-                None if shown.said.elapsed() >= EVERY && fraction > 0.0 => {
-                    shown.said = Instant::now();
+                None if shown.said.is_none_or(|said| said.elapsed() >= shown.every) => {
+                    shown.said = Some(Instant::now());
                     let left = shown.begun.elapsed().as_secs_f64() * (1.0 / fraction - 1.0);
-                    eprintln!("{:3.0} %  {name}, {left:.0} s left", 100.0 * fraction);
+                    talk::progress(fraction, &name, (fraction > 0.0).then_some(left));
                 }
                 None => {}
             }

@@ -7,10 +7,11 @@ use crate::plan::FlatField;
 use crate::scan::Scan;
 use crate::team::Alone;
 use crate::watch::Watch;
-use crate::words;
+use crate::{status, talk, words};
 use anyhow::{Context as _, Result};
 use isocenter::context::Context;
-use isocenter::ct::{AxisOptions, Distortion, FoundAxis, Geometry, Options};
+use isocenter::ct::{AxisMethod, AxisOptions, Distortion, FoundAxis, Geometry, Options};
+use serde_json::json;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -24,22 +25,37 @@ const BESIDE: usize = 64;
 pub fn run(axis: &Axis) -> Result<()> {
     let team = Alone::default();
     let context = context(&axis.machine, axis.input.nan, &Watch::new()?, &team)?;
-    let mut scan = Scan::open(&axis.scan, &axis.input)?;
+    let mut scan = Scan::open(&axis.scan, &axis.input).map_err(status::unreadable)?;
     let rows = scan.views.source.shape()[1];
-    scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team)?;
+    let held = scan.hold(&looked_at(rows, 0..rows, false).0, &mut room(&axis.machine, &team), &team);
+    held.map_err(status::unreadable)?;
     let flat = FlatField::default();
     leave_out(axis.bad_views, &context, &mut scan, (&axis.input, &flat), 0..rows)?;
     let search = Search { scan: &scan, flat: &flat, distortion: None, range: None, tilt: axis.tilt };
     let found = search.run(&context, 0..rows)?;
-    println!("{}", told(&found));
-    if axis.tilt {
-        println!("tilt {:.6} bins a row", found.tilt);
-    }
+    tell(&found, axis.tilt);
     Ok(())
 }
 
+/// Says what was found.
+pub fn tell(found: &FoundAxis, tilt: bool) {
+    let FoundAxis { axis, error, confidence, method, half_acquisition, .. } = found;
+    let method = match method {
+        AxisMethod::Auto => "auto",
+        AxisMethod::OppositeViews => "opposite-views",
+        AxisMethod::Sinogram => "sinogram",
+        AxisMethod::Sharpness => "sharpness",
+    };
+    let event = json!({
+        "axis": axis, "error": error, "confidence": confidence, "method": method, "half_acquisition": half_acquisition,
+        "tilt": tilt.then_some(found.tilt),
+    });
+    let more = if tilt { format!("\ntilt {:.6} bins a row", found.tilt) } else { String::new() };
+    talk::tell("axis", event, told(found) + &more);
+}
+
 /// In words.
-pub fn told(found: &FoundAxis) -> String {
+fn told(found: &FoundAxis) -> String {
     let FoundAxis { axis, error, confidence, method, half_acquisition, .. } = found;
     let half = if *half_acquisition { ", a half acquisition" } else { "" };
     format!("axis {axis:.3} +- {error:.3} bins, confidence {confidence:.2} ({method:?}){half}")
@@ -80,7 +96,7 @@ impl Search<'_> {
         ct.set_options(Options { input: input(self.scan), ..Options::default() })?;
         let shifted = |d: &Distortion| Distortion { centre: [d.centre[0], d.centre[1] - read[0] as f64], ..d.clone() };
         ct.set_distortion(self.distortion.as_ref().map(shifted))?;
-        let bytes = self.scan.views.rows(&read)?;
+        let bytes = self.scan.views.rows(&read).map_err(status::unreadable)?;
         let (dtype, views) = (self.scan.views.source.dtype(), self.scan.views.which.len());
         let options = AxisOptions { tilt: self.tilt, curve: CURVE, range: self.range, ..AxisOptions::default() };
         let found = ct.find_axis(array(&bytes, dtype, [views, read.len(), bins]), &options);

@@ -4,7 +4,7 @@ use super::axis::looked_at;
 use super::{array, input, plan};
 use crate::plan::FlatField;
 use crate::scan::{Input, Scan, chosen};
-use crate::words;
+use crate::{status, talk, words};
 use anyhow::{Context as _, Result, bail};
 use clap::ValueEnum;
 use isocenter::context::Context;
@@ -52,9 +52,9 @@ pub fn leave_out(
     let doubtful = of(ViewFault::Doubtful);
     if !doubtful.is_empty() {
         let views = chosen::text(&doubtful);
-        eprintln!(
-            "note: projections {views} are far darker or brighter than those beside them, and are used; --skip {views} leaves them out"
-        );
+        talk::note(format_args!(
+            "projections {views} are far darker or brighter than those beside them, and are used; --skip {views} leaves them out"
+        ));
     }
     let used: Vec<_> = faults.iter().map(|fault| !fault.is_some_and(ViewFault::certain)).collect();
     let (all, bad) = (used.len(), used.iter().filter(|used| !**used).count());
@@ -71,7 +71,7 @@ pub fn leave_out(
             "{bad} of {all} projections are no measurement, {told}: --skip {certain} leaves them out all the same, --bad-views keep uses them"
         );
     }
-    eprintln!("note: projections {told} are left out, as by --skip {certain}; --bad-views keep uses them");
+    talk::note(format_args!("projections {told} are left out, as by --skip {certain}; --bad-views keep uses them"));
     chosen::keep(scan, &used);
     Ok(Some(certain))
 }
@@ -83,7 +83,7 @@ fn find(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: Range<usize
     let rows = some(&searched);
     let mut ct = plan(context, scan, &flat.of_rows(), &rows)?;
     ct.set_options(Options { input: input(scan), ..Options::default() })?;
-    let bytes = scan.views.rows(&rows)?;
+    let bytes = scan.views.rows(&rows).map_err(status::unreadable)?;
     let shape = [scan.views.which.len(), rows.len(), bins];
     let found = ct.find_bad_views(array(&bytes, scan.views.source.dtype(), shape));
     found.map_err(|error| words::in_rows(error, &rows)).context("looking for projections without beam")

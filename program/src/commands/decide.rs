@@ -1,6 +1,6 @@
 //! The plan of what was said on the command line: what was left to be found is found, so that the rest of a run follows from its plan.
 
-use super::axis::{Search, told};
+use super::axis::{Search, tell};
 use super::noise;
 use super::run::Prepared;
 use super::{geometry, shares};
@@ -8,10 +8,12 @@ use crate::cli::Recon;
 use crate::plan::{Halves, Plan, Steps};
 use crate::scan::{Input, Scan};
 use crate::stopwatch::Stopwatch;
+use crate::talk;
 use crate::volume::{self, Format, journal, unfinished};
 use anyhow::{Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{Ct, FoundAxis, Output, Suggested};
+use serde_json::json;
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -65,7 +67,8 @@ pub fn decide(
     // What they were stays in the plan, beside what is found by them.
     plan.steps.volume.percentiles = percentiles.map(Vec::from);
     if let Some(earlier) = earlier(&plan, recon) {
-        println!("axis {:.3}, as the run has it that ended early", earlier.axis);
+        let told = format!("axis {:.3}, as the run has it that ended early", earlier.axis);
+        talk::tell("axis", json!({"axis": earlier.axis}), told);
         return Ok((earlier, None));
     }
     let mut found = None;
@@ -76,7 +79,7 @@ pub fn decide(
     let joined = match recon.axis {
         None => {
             let axis = search(None)?;
-            println!("{}", told(&axis));
+            tell(&axis, false);
             stopwatch.stage("axis");
             plan.axis = axis.axis;
             let half = axis.half_acquisition;
@@ -93,13 +96,14 @@ pub fn decide(
     plan.steps.slices.half_acquisition = plan.steps.slices.half_acquisition.decided(joined);
     if plan.steps.method.lacks_weight() {
         let Suggested { weight, noise } = noise::suggested(context, &plan, scan)?;
-        println!("regularisation {weight:.4e}, by a noise of {noise:.3e} in line integrals");
+        let text = format_args!("regularisation {weight:.4e}, by a noise of {noise:.3e} in line integrals");
+        talk::tell("regularisation", json!({"weight": weight, "noise": noise}), text);
         stopwatch.stage("noise");
         plan.steps.method.regularisation = Some(weight);
     }
     if let Some(percentiles) = percentiles {
         let [low, high] = window(context, &plan, scan, percentiles)?;
-        println!("window {low:.6e} to {high:.6e}");
+        talk::tell("window", json!({"low": low, "high": high}), format_args!("window {low:.6e} to {high:.6e}"));
         stopwatch.stage("window");
         plan.steps.volume.window = Some(vec![low, high]);
     }
@@ -109,10 +113,11 @@ pub fn decide(
 /// Tells what is asked for and makes no difference here.
 fn notes(plan: &Plan, context: &Context, processes: usize) {
     if plan.steps.slices.of_gpus() && context.gpus().is_empty() {
-        eprintln!("note: --precision half is for GPUs, of which there is none here: all is computed in 32 bits");
+        talk::note("--precision half is for GPUs, of which there is none here: all is computed in 32 bits");
     }
     if plan.steps.method.together() && processes > 1 {
-        eprintln!("note: --variation volume makes all slices together: one of {processes} processes does it");
+        let text = format_args!("--variation volume makes all slices together: one of {processes} processes does it");
+        talk::note(text);
     }
 }
 

@@ -18,7 +18,7 @@ use crate::plan::FlatField;
 use crate::scan::{Flats, Nan, Scan};
 use crate::team::Team;
 use crate::watch::Watch;
-use crate::words;
+use crate::{status, talk, words};
 use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
 use isocenter::context::{Compute, Context, ContextOptions, Log, LogLevel};
@@ -38,7 +38,7 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
             // A process may be bound to fewer than its share of the machine.
             let processors = std::thread::available_parallelism().map_or(wanted, usize::from).max(team.threads());
             let (threads, note) = at_most(wanted, processors);
-            note.filter(|_| team.rank() == 0).iter().for_each(|note| eprintln!("note: {note}"));
+            note.filter(|_| team.rank() == 0).iter().for_each(talk::note);
             threads
         }
     };
@@ -48,10 +48,10 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
     let log: Log = Box::new(move |level, message| {
         let message = words::of(message);
         match level {
-            LogLevel::Warning if rank > 0 => eprintln!("process {rank} of {size}: warning: {message}"),
-            LogLevel::Warning => eprintln!("warning: {message}"),
+            LogLevel::Warning if rank > 0 => talk::warning(format!("process {rank} of {size}: {message}")),
+            LogLevel::Warning => talk::warning(message),
             _ if rank > 0 => {}
-            _ => eprintln!("{message}"),
+            _ => talk::remark(message),
         }
     });
     let options = ContextOptions {
@@ -67,7 +67,7 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
     let context = Context::new(options).map(Arc::new).context("the library")?;
     let without = team.gathered(context.gpus().len() as f64)?.iter().filter(|&&gpus| gpus == 0.0).count();
     if rank == 0 && (1..size).contains(&without) {
-        eprintln!("{without} of {size} processes have no GPU, and compute on the processor");
+        talk::remark(format_args!("{without} of {size} processes have no GPU, and compute on the processor"));
     }
     Ok(context)
 }
@@ -134,11 +134,11 @@ fn plan_of(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: &[usize]
     let groups = if scan.flats.len() > 1 { scan.flats.iter().map(group).collect() } else { Vec::new() };
     let mut bytes = Vec::new();
     for flats in &scan.flats {
-        bytes.extend(flats.frames.rows(rows)?);
+        bytes.extend(flats.frames.rows(rows).map_err(status::unreadable)?);
     }
     let count = scan.flats.iter().map(|flats| flats.frames.which.len()).sum();
     let flats = array(&bytes, first.frames.source.dtype(), [count, rows.len(), bins]);
-    let held = scan.darks.as_ref().map(|darks| darks.rows(rows)).transpose()?;
+    let held = scan.darks.as_ref().map(|darks| darks.rows(rows)).transpose().map_err(status::unreadable)?;
     let darks = held.as_ref().zip(scan.darks.as_ref());
     let darks = darks.map(|(bytes, darks)| array(bytes, darks.source.dtype(), [darks.which.len(), rows.len(), bins]));
     let combine = if flat.median_flats { Combine::Median } else { Combine::Mean };

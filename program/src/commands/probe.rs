@@ -5,10 +5,12 @@ use crate::frames::Frames;
 use crate::memory::{at_least, zeros};
 use crate::plan::Plan;
 use crate::scan::Scan;
+use crate::talk;
 use crate::team::Team;
 use crate::volume::{Contiguous, PAGE};
 use anyhow::{Context as _, Result, bail};
 use isocenter::context::Context;
+use serde_json::json;
 use std::path::Path;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -48,18 +50,25 @@ pub fn run(context: &Arc<Context>, plan: &Plan, scan: &Scan, team: &dyn Team) ->
     let taken = [bytes / all.read, slices as f64 / all.made, stored / all.written];
     let bound = (0..3).max_by(|a, b| taken[*a].total_cmp(&taken[*b])).unwrap_or_default();
     let whose = if team.size() > 1 { format!(" by {} processes together", team.size()) } else { String::new() };
-    println!("rates{whose}");
-    println!("  reading  {:9.2} GB/s of decoded frames, {}", all.read / 1e9, scan.views.source.storage());
-    println!("  making   {:9.2} slices/s of {ny} x {nx} from {} views", all.made, scan.views.which.len());
-    println!("  writing  {:9.2} GB/s", all.written / 1e9);
-    println!(
-        "{slices} slices: reading {:.1} s, making {:.1} s, writing {:.1} s; all three at once, about {:.1} s, bound by {}",
-        taken[0],
-        taken[1],
-        taken[2],
-        taken[bound],
-        ["reading", "making", "writing"][bound]
-    );
+    let name = ["reading", "making", "writing"][bound];
+    let text = [
+        format!("rates{whose}"),
+        format!("  reading  {:9.2} GB/s of decoded frames, {}", all.read / 1e9, scan.views.source.storage()),
+        format!("  making   {:9.2} slices/s of {ny} x {nx} from {} views", all.made, scan.views.which.len()),
+        format!("  writing  {:9.2} GB/s", all.written / 1e9),
+        format!(
+            "{slices} slices: reading {:.1} s, making {:.1} s, writing {:.1} s; all three at once, about {:.1} s, bound by {name}",
+            taken[0], taken[1], taken[2], taken[bound]
+        ),
+    ];
+    let event = json!({
+        "processes": team.size(), "slices": slices, "rows": ny, "columns": nx,
+        "reading": {"bytes_per_second": all.read, "seconds": taken[0]},
+        "making": {"slices_per_second": all.made, "seconds": taken[1]},
+        "writing": {"bytes_per_second": all.written, "seconds": taken[2]},
+        "seconds": taken[bound], "bound_by": name,
+    });
+    talk::tell("rates", event, text.join("\n"));
     Ok(())
 }
 

@@ -10,14 +10,17 @@ use crate::scan::{Input, Scan, chosen};
 use crate::stopwatch::Stopwatch;
 use crate::team::{self, Team};
 use crate::watch::Watch;
+use crate::{status, talk};
 use anyhow::{Context as _, Result};
+use serde_json::json;
 use std::path::Path;
 
 pub fn run(recon: &Recon) -> Result<()> {
     team::with(|team| {
         if let Some(taken) = &recon.taken {
             if team.rank() == 0 {
-                println!("{}: PyHST parameters\n{taken}", recon.scan.display());
+                let text = format!("{}: PyHST parameters\n{taken}", recon.scan.display());
+                talk::tell("parameters", json!({"path": talk::path(&recon.scan), "text": taken.to_string()}), text);
             }
             taken.check().with_context(|| recon.scan.display().to_string())?;
         }
@@ -59,7 +62,7 @@ pub fn run(recon: &Recon) -> Result<()> {
 pub fn repeat(repeat: &Repeat) -> Result<()> {
     team::with(|team| {
         let (watch, mut stopwatch) = (Watch::new()?, Stopwatch::default());
-        let plan = Plan::read(&repeat.plan)?;
+        let plan = Plan::read(&repeat.plan).map_err(status::unreadable)?;
         let context = context(&repeat.machine, plan.input.nan, &watch, team)?;
         stopwatch.stage("devices");
         let mut scan = opened(&plan.scan, &plan.input, plan.pixel, team)?;
@@ -73,10 +76,10 @@ pub fn repeat(repeat: &Repeat) -> Result<()> {
 
 /// A scan and the side of its pixels; the first of a team tells what was assumed.
 fn opened(path: &Path, input: &Input, pixel: Option<f64>, team: &dyn Team) -> Result<Scan> {
-    let mut scan = Scan::open(path, input)?;
+    let mut scan = Scan::open(path, input).map_err(status::unreadable)?;
     scan.pixel.settle(pixel).with_context(|| path.display().to_string())?;
     if team.rank() == 0 {
-        scan.notes.iter().cloned().chain(scan.pixel.note()).for_each(|note| eprintln!("note: {note}"));
+        scan.notes.iter().cloned().chain(scan.pixel.note()).for_each(talk::note);
     }
     Ok(scan)
 }
@@ -89,5 +92,5 @@ fn hold(scan: &mut Scan, wanted: Option<[usize; 2]>, machine: &Machine, team: &d
     let all = scan.views.source.shape()[1];
     let [first, end] = wanted.unwrap_or([0, all]);
     let rows: Vec<_> = (first.saturating_sub(BESIDE)..end.saturating_add(BESIDE).min(all)).collect();
-    scan.hold(&rows, &mut room(machine, team), team)
+    scan.hold(&rows, &mut room(machine, team), team).map_err(status::unreadable)
 }

@@ -14,11 +14,14 @@ use crate::team::Team;
 use crate::volume::journal::{self, Journal};
 use crate::volume::{About, Places, Sliced, Volume, Wanted, behind, discard, unfinished};
 use crate::watch::Watch;
+use crate::{status, talk};
 use anyhow::{Context as _, Result, bail};
 use isocenter::array::ArrayMut;
 use isocenter::context::{Compute, Context, ContextOptions};
 use isocenter::ct::{Algorithm, Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Iterated, Options, Output, Slab};
 use isocenter::error::{Error, Status};
+use serde_json::json;
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::os::unix::fs::MetadataExt;
@@ -74,7 +77,7 @@ pub struct Prepared<'a> {
 }
 
 /// An error of this program for the library, which hands it back from callbacks.
-fn handed(error: anyhow::Error) -> Error {
+fn handed(error: &anyhow::Error) -> Error {
     Error { status: Status::Callback, message: format!("{error:#}") }
 }
 
@@ -94,7 +97,8 @@ fn fit(ct: &mut Ct, scan: &Scan, rows: &[usize]) -> Result<()> {
     }
     let ([_, _, bins], dtype) = (scan.views.source.shape(), scan.views.source.dtype());
     for (k, which) in scan.views.which.chunks(TOGETHER).enumerate() {
-        let bytes = Frames { source: scan.views.source.clone(), which: which.to_vec() }.rows(rows)?;
+        let frames = Frames { source: scan.views.source.clone(), which: which.to_vec() };
+        let bytes = frames.rows(rows).map_err(status::unreadable)?;
         let frames = array(&bytes, dtype, [which.len(), rows.len(), bins]);
         ct.fit_flat_field(frames, k * TOGETHER, &FlatFitOptions::default()).context("eigenflats")?;
     }
@@ -151,6 +155,13 @@ impl<'a> Prepared<'a> {
         let Self { ct, geometry, scan, part: kept, cuts, size, slice, ahead, read: reading, iterations } = self;
         let mut most = 0;
         let all = geometry.rows;
+        // What callbacks hand on is a text; the error itself tells what kind it is.
+        let failed = RefCell::new(None);
+        let keep = |error| {
+            let handed = handed(&error);
+            failed.replace(Some(error));
+            handed
+        };
         let part = Geometry { first_row: rows.start, slices: rows.len(), ..geometry.clone() };
         if *ct.geometry()? != part {
             ct.set_geometry(part)?;
@@ -164,7 +175,7 @@ impl<'a> Prepared<'a> {
             let bytes = slab.shape.iter().product::<usize>() * slab.dtype.size();
             // SAFETY: the slab's array, (views, rows, bins), lent for this call.
             let to = unsafe { std::slice::from_raw_parts_mut(slab.data, bytes) };
-            ahead.read(read, next, to).map_err(handed)?;
+            ahead.read(read, next, to).map_err(|error| keep(status::unreadable(error)))?;
             *reading += begun.elapsed();
             Ok(())
         };
@@ -173,14 +184,15 @@ impl<'a> Prepared<'a> {
             // SAFETY: the slab's array of finished slices, lent for this call.
             let from = unsafe { std::slice::from_raw_parts(slab.data, slab.count * made) };
             if !*cuts {
-                return write(slab.first, from).map_err(handed);
+                return write(slab.first, from).map_err(keep);
             }
-            at_least(&mut cut_out, slab.count * *slice).map_err(handed)?;
+            at_least(&mut cut_out, slab.count * *slice).map_err(keep)?;
             let to = &mut cut_out[..slab.count * *slice];
             kept.cut_out(from, *size, to);
-            write(slab.first, to).map_err(handed)
+            write(slab.first, to).map_err(keep)
         };
-        ct.reconstruct_stream(scan.views.source.dtype(), read, write)?;
+        ct.reconstruct_stream(scan.views.source.dtype(), read, write)
+            .map_err(|error| failed.take().unwrap_or_else(|| error.into()))?;
         if ct.options().algorithm != Algorithm::Fbp {
             iterations.push(ct.history()?.to_vec());
         }
@@ -213,7 +225,8 @@ impl Run<'_> {
         let Begun { volume, mut journal, done } = self.begin(&volume, new, task)?;
         let count = slices.div_ceil(wanted.block);
         if task == Task::Begin {
-            println!("begun: {count} blocks of {} slices, {} of them there", wanted.block, done.len());
+            let text = format!("begun: {count} blocks of {} slices, {} of them there", wanted.block, done.len());
+            talk::tell("begun", json!({"blocks": count, "block": wanted.block, "there": done.len()}), text);
             return Ok(());
         }
         stopwatch.stage("setting up");
@@ -251,10 +264,16 @@ impl Run<'_> {
         let iterations = Iterations { found, slices: made, of: slices };
         self.report((sections, places, iterations), [prepared.read, writing], shape, memory, &stopwatch)?;
         stopwatch.stage("report");
-        println!(
-            "{}: {slices} slices of {ny} x {nx} in {:.1} s: {stopwatch}",
-            wanted.output.display(),
-            stopwatch.elapsed().as_secs_f64()
+        let (path, seconds) = (talk::path(&wanted.output), stopwatch.elapsed().as_secs_f64());
+        let event = json!({
+            "path": path, "shape": shape, "dtype": format!("{:?}", output.dtype).to_lowercase(),
+            "scale_factor": slope, "add_offset": offset, "axis": wanted.axis, "rows": wanted.rows,
+            "seconds": seconds, "stages": stopwatch.seconds(),
+        });
+        talk::tell(
+            "volume",
+            event,
+            format_args!("{path}: {slices} slices of {ny} x {nx} in {seconds:.1} s: {stopwatch}"),
         );
         Ok(())
     }
@@ -279,13 +298,14 @@ impl Run<'_> {
         if new {
             // Not before: that of a run that ended early, and goes on by it, stays.
             let path = self.plan.write().inspect_err(|_| self.clear(plan))?;
-            println!("plan {}", path.display());
+            talk::tell("plan", json!({"path": talk::path(&path)}), format_args!("plan {}", path.display()));
         }
         let done = journal.done().clone();
         let made = if done.is_empty() {
             Sliced::create(volume)
         } else {
-            println!("going on: {} blocks of {} slices are there", done.len(), self.plan.block);
+            let text = format!("going on: {} blocks of {} slices are there", done.len(), self.plan.block);
+            talk::tell("going-on", json!({"block": self.plan.block, "there": done.len()}), text);
             Sliced::resume(volume)
         };
         let volume = made.map(Box::new).inspect_err(|_| self.clear(plan))?;
@@ -342,7 +362,7 @@ impl Run<'_> {
         let Ok(path) = unfinished(&self.plan.output) else { return };
         let nothing = journal::done(&path, plan).is_ok_and(|done| done.is_empty());
         if !nothing {
-            eprintln!("{} is kept: the same command goes on with it", path.display());
+            talk::remark(format_args!("{} is kept: the same command goes on with it", path.display()));
         } else if self.team.size() == 1 {
             // Those that cannot be removed are written over by the next run.
             let _ = journal::remove(&path);
@@ -386,7 +406,7 @@ impl Run<'_> {
         let report = Report { title, facts, stages, sections, places, sinogram, axis, found, iterations, plan };
         let path = wanted.output.with_extension("html");
         report.write(&path)?;
-        println!("report {}", path.display());
+        talk::tell("report", json!({"path": talk::path(&path)}), format_args!("report {}", path.display()));
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use super::kept::Kept;
 use super::{Room, Source};
 use crate::disk::{free, set_aside};
 use crate::memory::{reserved, zeros};
+use crate::status::Full;
 use anyhow::{Context, Result, bail};
 use isocenter::array::DType;
 use memmap2::MmapMut;
@@ -137,7 +138,7 @@ fn scratch(folder: &Path, bytes: u64) -> Result<File> {
         format!("decoded frames take {bytes:.1} GB, more than memory has; {} has {free:.1} GB", folder.display())
     };
     if free < bytes {
-        bail!("{}: --scratch names another folder, --memory allows more memory", few());
+        bail!(Full(format!("{}: --scratch names another folder, --memory allows more memory", few())));
     }
     let file = tempfile::tempfile_in(folder).with_context(|| format!("a scratch file in {}", folder.display()))?;
     set_aside(&file, 0, bytes).with_context(few)?;

@@ -2,6 +2,7 @@
 
 use crate::disk::{free, in_memory, set_aside};
 use crate::names;
+use crate::status::Full;
 use anyhow::{Context, Result, bail};
 use rustix::io::Errno;
 use std::fs::File;
@@ -16,12 +17,8 @@ pub fn parent(path: &Path) -> &Path {
 pub fn room(folder: &Path, bytes: u64) -> Result<()> {
     let free = free(folder)?;
     if free < bytes {
-        bail!(
-            "{}: the volume takes {:.2} GB, {:.2} GB are free",
-            folder.display(),
-            bytes as f64 / 1e9,
-            free as f64 / 1e9
-        );
+        let [bytes, free] = [bytes, free].map(|bytes| bytes as f64 / 1e9);
+        bail!(Full(format!("{}: the volume takes {bytes:.2} GB, {free:.2} GB are free", folder.display())));
     }
     Ok(())
 }

@@ -165,6 +165,6 @@ fn projections_are_chosen() {
     for (words, said) in [(["--skip", "0..91"], "no projections"), (["--views", "91"], "has 91 projections")] {
         let output = isocenter(&folder, &[&["recon", "whole.nx"][..], &words, &RUN, &["v.h5"]].concat());
         let error = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.code() == Some(1) && error.contains(said), "{words:?}: {error}");
+        assert!(output.status.code() == Some(3) && error.contains(said), "{words:?}: {error}");
     }
 }

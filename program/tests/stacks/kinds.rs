@@ -27,7 +27,7 @@ fn scan() -> (Vec<u16>, Vec<f32>) {
 fn refused(folder: &Folder, words: &[&str]) -> String {
     let output = isocenter(folder, &[&["recon"], words, &RUN, &["v.h5"]].concat());
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{words:?}: {told}");
+    assert!(matches!(output.status.code(), Some(1 | 3)), "{words:?}: {told}");
     for strange in ["isoc_", "options.", "geometry.", "NaN policy"] {
         assert!(!told.contains(strange), "{words:?}: {told}");
     }

@@ -189,7 +189,7 @@ fn whatever_a_file_holds() {
         ] {
             let output = isocenter(&folder, words);
             let told = String::from_utf8_lossy(&output.stderr);
-            let ended = output.status.code().is_some_and(|code| code < 2) && !told.contains("panicked");
+            let ended = matches!(output.status.code(), Some(0 | 1 | 3..=5)) && !told.contains("panicked");
             assert!(
                 ended,
                 "file {number}, {words:?}: {:?}, {:?}: {told}",

@@ -4,7 +4,7 @@ mod share;
 mod window;
 
 use super::{Shared, Team};
-use crate::status;
+use crate::{status, talk};
 use anyhow::{Context, Error, Result, anyhow};
 use mpi::Threading;
 use mpi::collective::{CommunicatorCollectives, Root};
@@ -58,9 +58,9 @@ pub fn with(work: impl FnOnce(&dyn Team) -> Result<()>) -> Result<()> {
 /// Ends all processes because of an error of this one.
 fn end_all(error: &Error) -> ! {
     let world = SimpleCommunicator::world();
-    eprintln!("process {} of {}: {}", world.rank(), world.size(), status::told(error));
+    talk::failed(error, &format!("process {} of {}: ", world.rank(), world.size()));
     let _one = one_call();
-    world.abort(status::of(error).into())
+    world.abort(status::of(error) as i32)
 }
 
 /// Until what was asked for is done. In between other threads make their calls.
