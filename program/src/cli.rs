@@ -36,6 +36,8 @@ enum Command {
     Recon(Box<Recon>),
     /// Do a run again
     Repeat(Repeat),
+    /// Look at a volume in a browser
+    View(View),
 }
 
 impl Command {
@@ -45,6 +47,7 @@ impl Command {
             Self::Axis(_) => "axis",
             Self::Recon(_) => "recon",
             Self::Repeat(_) => "repeat",
+            Self::View(_) => "view",
         }
     }
 }
@@ -135,6 +138,27 @@ pub struct Repeat {
 }
 
 #[derive(Debug, Args)]
+pub struct View {
+    /// The volume, of any kind that `recon` writes: a file, or a folder
+    pub volume: PathBuf,
+    /// Of an HDF5 file of another program: the dataset, (slices, rows, columns), as in /exchange/data
+    #[arg(long, value_name = "PATH")]
+    pub data: Option<String>,
+    /// Side of a voxel in millimetres [default: what the volume says]
+    #[arg(long, value_name = "MM")]
+    pub pixel: Option<f64>,
+    /// Port of this machine, which no other machine reaches; 0: one that is free
+    #[arg(long, default_value_t = 0)]
+    pub port: u16,
+    /// Open the address in a browser, too
+    #[arg(long)]
+    pub open: bool,
+    /// Just write a page of three planes through the middle, which needs nothing beside it, as for a mail
+    #[arg(long, value_name = "FILE.html", conflicts_with_all = ["port", "open"])]
+    pub save: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
 pub struct Recon {
     /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
     #[arg(long_help = SCAN)]
@@ -205,6 +229,7 @@ impl Cli {
             Command::Axis(axis) => commands::axis::run(&axis),
             Command::Recon(recon) => commands::recon::run(&recon),
             Command::Repeat(repeat) => commands::recon::repeat(&repeat),
+            Command::View(view) => commands::view::run(&view),
         }
     }
 }

@@ -15,6 +15,7 @@ pub mod status;
 mod stopwatch;
 pub mod talk;
 pub mod team;
+mod view;
 pub mod volume;
 mod watch;
 mod words;

@@ -11,6 +11,7 @@ mod probe;
 pub mod recon;
 mod run;
 mod shares;
+pub mod view;
 
 use crate::cli::Machine;
 use crate::frames::Room;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use std::fs::File;
 use std::ops::Range;
 use std::os::unix::fs::FileExt;
+use std::path::Path;
 
 /// (frames, rows, bins) from an offset on.
 pub struct Contiguous {
@@ -26,15 +27,36 @@ impl Contiguous {
         let (Some(element), Some(offset)) = (Element::of(&dataset.dtype()?), dataset.offset()) else {
             return Ok(None);
         };
-        let path = dataset.filename();
-        let file = File::open(&path).with_context(|| format!("opening {path}"))?;
-        let bytes = shape.iter().product::<usize>() as u64 * element.size() as u64;
+        Self::of_file(Path::new(&dataset.filename()), offset, shape, element).map(Some)
+    }
+
+    /// From an offset of a file on.
+    pub fn of_file(path: &Path, offset: u64, shape: [usize; 3], element: Element) -> Result<Self> {
+        let shown = path.display();
+        let file = File::open(path).with_context(|| format!("opening {shown}"))?;
+        let bytes = shape.iter().try_fold(element.size() as u64, |n, &side| n.checked_mul(side as u64));
+        let end = bytes.and_then(|bytes| bytes.checked_add(offset)).context("it has more bytes than can be counted")?;
         let length = file.metadata()?.len();
-        if offset + bytes > length {
-            bail!("{path} has {length} bytes where {} are needed: it is truncated", offset + bytes);
+        if end > length {
+            bail!("{shown} has {length} bytes where {end} are needed: it is truncated");
         }
         let in_memory = in_memory(&file);
-        Ok(Some(Self { file, offset, shape, element, in_memory }))
+        Ok(Self { file, offset, shape, element, in_memory })
+    }
+
+    /// Reads values from the one of this number on.
+    fn values(&self, first: usize, stored: &mut Vec<u8>, to: &mut [u8]) -> Result<()> {
+        let length = to.len() / self.element.dtype().size() * self.element.size();
+        let at = self.offset + (first * self.element.size()) as u64;
+        let read =
+            |to: &mut [u8]| self.file.read_exact_at(to, at).with_context(|| format!("reading {length} bytes at {at}"));
+        if self.element.plain() {
+            return read(to);
+        }
+        at_least(stored, length)?;
+        read(&mut stored[..length])?;
+        self.element.decode(&stored[..length], to);
+        Ok(())
     }
 }
 
@@ -49,22 +71,20 @@ impl Source for Contiguous {
 
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()> {
         let [_, all, bins] = self.shape;
-        let row = bins * self.element.size();
         let each = (rows.len() * bins * self.element.dtype().size()).max(1);
         let frames = to.par_chunks_exact_mut(each).zip(frames);
         frames.try_for_each_init(Vec::new, |stored, (to, &frame)| {
-            let at = self.offset + ((frame * all + rows.start) * row) as u64;
-            let length = rows.len() * row;
-            let read = |to: &mut [u8]| {
-                self.file.read_exact_at(to, at).with_context(|| format!("reading {length} bytes at {at}"))
-            };
-            if self.element.plain() {
-                return read(to);
-            }
-            at_least(stored, length)?;
-            read(&mut stored[..length])?;
-            self.element.decode(&stored[..length], to);
-            Ok(())
+            self.values((frame * all + rows.start) * bins, stored, to)
+        })
+    }
+
+    fn read_bins(&self, frames: &[usize], rows: Range<usize>, part: Range<usize>, to: &mut [u8]) -> Result<()> {
+        let [_, all, bins] = self.shape;
+        let row = (part.len() * self.element.dtype().size()).max(1);
+        let frames = to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames);
+        frames.try_for_each_init(Vec::new, |stored, (to, &frame)| {
+            let mut rows = to.chunks_exact_mut(row).zip(rows.clone());
+            rows.try_for_each(|(to, row)| self.values((frame * all + row) * bins + part.start, stored, to))
         })
     }
 

@@ -1,8 +1,8 @@
 //! Images that lie in files as they are, whole or in pieces: each row that is wanted is read from its place.
 
-use super::Source;
 use super::element::Element;
 use super::files::Files;
+use super::{Source, cut};
 use crate::memory::at_least;
 use anyhow::{Context, Result, ensure};
 use isocenter::array::DType;
@@ -126,6 +126,24 @@ impl Source for Images {
         }
         let frames = to.par_chunks_exact_mut(each).zip(frames);
         frames.try_for_each_init(Vec::new, |stored, (to, &frame)| self.frame(frame, rows.clone(), stored, to))
+    }
+
+    fn read_bins(&self, frames: &[usize], rows: Range<usize>, part: Range<usize>, to: &mut [u8]) -> Result<()> {
+        let ([_, _, bins], size) = (self.shape, self.element.size());
+        if !self.element.plain() || frames.iter().any(|&frame| self.places[frame].piece[1] != bins) {
+            return cut(self, frames, rows, part, to);
+        }
+        let row = (part.len() * size).max(1);
+        let frames = to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames);
+        frames.try_for_each(|(to, &frame)| {
+            let place = &self.places[frame];
+            let at = |row: usize| {
+                let [piece, inside] = [row / place.piece[0], row % place.piece[0]];
+                place.offsets[piece] + ((inside * bins + part.start) * size) as u64
+            };
+            let mut rows = to.chunks_exact_mut(row).zip(rows.clone());
+            self.files.with(place.file, |file| rows.try_for_each(|(to, row)| fetch(file, at(row), to)))
+        })
     }
 
     fn storage(&self) -> String {

@@ -31,7 +31,7 @@ pub use stack::joined;
 
 use crate::team::Team;
 use anyhow::{Context, Result, bail, ensure};
-use element::Element;
+use element::{Element, Form};
 use hdf5_metno::Dataset;
 use isocenter::array::DType;
 use spread::Spread;
@@ -49,6 +49,11 @@ pub trait Source: Send + Sync {
 
     /// Fills `to`, (frames, rows, bins), with some rows of some frames.
     fn read(&self, frames: &[usize], rows: Range<usize>, to: &mut [u8]) -> Result<()>;
+
+    /// The same of some bins alone, (frames, rows, bins).
+    fn read_bins(&self, frames: &[usize], rows: Range<usize>, bins: Range<usize>, to: &mut [u8]) -> Result<()> {
+        cut(self, frames, rows, bins, to)
+    }
 
     /// How it is stored, in words.
     fn storage(&self) -> String;
@@ -68,6 +73,23 @@ pub trait Source: Send + Sync {
     fn decoded(&self) -> u64 {
         0
     }
+}
+
+/// Reads some bins with all others of their rows.
+fn cut<S: Source + ?Sized>(
+    source: &S,
+    frames: &[usize],
+    rows: Range<usize>,
+    bins: Range<usize>,
+    to: &mut [u8],
+) -> Result<()> {
+    let (all, size) = (source.shape()[2], source.dtype().size());
+    let mut whole = crate::memory::zeros(frames.len() * rows.len() * all * size)?;
+    source.read(frames, rows, &mut whole)?;
+    let part = bins.start * size..bins.end * size;
+    let to = to.chunks_exact_mut(part.len().max(1));
+    to.zip(whole.chunks_exact(all * size)).for_each(|(to, row)| to.copy_from_slice(&row[part.clone()]));
+    Ok(())
 }
 
 /// Where decoded frames may be kept.
@@ -180,6 +202,13 @@ pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
         Ok(Arc::new(library::Library::new(dataset.clone(), shape)?))
     };
     opened().with_context(|| format!("reading {name}"))
+}
+
+/// Values that lie in a file one after the other, (frames, rows, bins), and nothing before them.
+pub fn of_values(path: &Path, shape: [usize; 3], dtype: DType, big_endian: bool) -> Result<Arc<dyn Source>> {
+    let form = if dtype == DType::F32 { Form::Float } else { Form::Unsigned };
+    let element = Element::of_form(form, 8 * dtype.size() as u16, big_endian).context("other numbers")?;
+    Ok(Arc::new(contiguous::Contiguous::of_file(path, 0, shape, element)?))
 }
 
 /// What kind of files images are in.

@@ -195,7 +195,7 @@ fn histogram(values: &[f32]) -> Vec<[f64; 2]> {
     counts.iter().enumerate().map(|(k, n)| [low + (k as f64 + 0.5) * width, *n as f64]).collect()
 }
 
-fn escaped(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 

@@ -22,6 +22,7 @@ mod tree;
 mod units;
 
 pub use input::{Input, Nan};
+pub use listing::images;
 pub use pixel::Pixel;
 
 use angles::listed;

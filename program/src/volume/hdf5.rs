@@ -12,7 +12,7 @@ use isocenter::array::DType;
 use std::path::{Path, PathBuf};
 
 /// Where the volume is in the file.
-const PATH: &str = "/entry/reconstruction/data";
+pub const PATH: &str = "/entry/reconstruction/data";
 
 pub struct Hdf5 {
     values: Contiguous,

@@ -21,8 +21,10 @@ pub use format::{Compression, Format};
 
 pub use contiguous::Contiguous;
 pub use direct::PAGE;
+pub use hdf5::PATH as DATASET;
 pub use places::Places;
 pub use planes::{Sliced, Through};
+pub use zarr::reader::open as open_zarr;
 
 use crate::names;
 use anyhow::{Context, Result, bail};

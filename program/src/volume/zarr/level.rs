@@ -4,10 +4,13 @@ use super::super::folder::Folder;
 use super::super::{Compression, Wanted};
 use super::buffers::Buffers;
 use super::shard;
-use anyhow::{Context, Result};
+use anyhow::{Context, Error, Result};
 use isocenter::array::DType;
 use rayon::prelude::*;
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::Mutex;
 
 /// Sides of chunks, at most: a megabyte of 16-bit integers, flat, since slices are what is mostly looked at.
@@ -32,6 +35,15 @@ pub struct Level {
     layers_free: Buffers,
 }
 
+/// A chunk of a layer.
+pub struct Place {
+    pub shard: usize,
+    /// Which of the shard's it is.
+    pub chunk: usize,
+    /// Its first row and column.
+    corner: [usize; 2],
+}
+
 struct Held {
     values: Vec<u8>,
     there: Vec<bool>,
@@ -50,17 +62,7 @@ pub fn all(wanted: &Wanted) -> Vec<Level> {
         let shards = |k: usize| chunk[k] * shape[k].div_ceil(chunk[k]).min(SHARD);
         let shard = [chunk[0], shards(1), shards(2)];
         let name = levels.len().to_string();
-        levels.push(Level {
-            name,
-            shape,
-            chunk,
-            shard,
-            dtype,
-            compression,
-            held: Mutex::default(),
-            chunks_free: Buffers::default(),
-            layers_free: Buffers::default(),
-        });
+        levels.push(Level::new(name, [shape, chunk, shard], dtype, compression));
         if shape.iter().all(|n| *n <= SMALL) || within >> levels.len() == 0 {
             return levels;
         }
@@ -69,6 +71,12 @@ pub fn all(wanted: &Wanted) -> Vec<Level> {
 }
 
 impl Level {
+    /// With the sides of itself, of its chunks, and of its shards.
+    pub fn new(name: String, [shape, chunk, shard]: [[usize; 3]; 3], dtype: DType, compression: Compression) -> Self {
+        let (held, chunks_free, layers_free) = Default::default();
+        Self { name, shape, chunk, shard, dtype, compression, held, chunks_free, layers_free }
+    }
+
     /// Slices of a chunk.
     pub fn depth(&self) -> usize {
         self.chunk[0]
@@ -190,31 +198,47 @@ impl Level {
         }
     }
 
-    /// Reads a slice.
-    pub fn read(&self, slice: usize, folder: &Folder, to: &mut [u8]) -> Result<()> {
-        let (layer, inside) = (slice / self.depth(), slice % self.depth());
-        let (size, [rows, columns], [depth, down, across]) = (self.dtype.size(), self.rows(), self.chunk);
-        let bytes = depth * down * across * size;
-        let shards = self.shards().iter().product::<usize>();
-        for k in 0..shards {
-            let path = folder.path(&self.path(layer, k));
-            let shown = || format!("reading {}", path.display());
-            let file = std::fs::read(&path).with_context(shown)?;
-            let count = self.chunks().iter().product::<usize>();
-            let chunk = |n: usize| shard::decoded(&file, n, count, bytes, self.compression);
-            let chunks: Vec<_> = (0..count).into_par_iter().map(chunk).collect::<Result<_>>().with_context(shown)?;
-            for (n, values) in chunks.iter().enumerate() {
-                let [top, left] = self.corner(k, n);
-                if top >= rows || left >= columns {
-                    continue;
-                }
-                let (wide, tall) = (across.min(columns - left), down.min(rows - top));
-                let plane = &values[inside * down * across * size..][..down * across * size];
-                for (y, from) in (top..top + tall).zip(plane.chunks(across * size)) {
-                    to[(y * columns + left) * size..][..wide * size].copy_from_slice(&from[..wide * size]);
-                }
-            }
+    /// Chunks of a layer in which some rows and columns lie.
+    pub fn within(&self, rows: Range<usize>, columns: Range<usize>) -> Vec<Place> {
+        let each = self.chunks().iter().product();
+        let all = (0..self.shards().iter().product()).flat_map(|shard| (0..each).map(move |chunk| [shard, chunk]));
+        let places = all.map(|[shard, chunk]| Place { shard, chunk, corner: self.corner(shard, chunk) });
+        let [_, down, across] = self.chunk;
+        places
+            .filter(|Place { corner: [top, left], .. }| {
+                *top < rows.end && top + down > rows.start && *left < columns.end && left + across > columns.start
+            })
+            .collect()
+    }
+
+    /// The values of a chunk of a layer.
+    pub fn decoded(&self, layer: usize, place: &Place, folder: &Path) -> Result<Vec<u8>> {
+        let path = folder.join(self.path(layer, place.shard));
+        let bytes = self.chunk.iter().product::<usize>() * self.dtype.size();
+        let count = self.chunks().iter().product::<usize>();
+        let decoded = |file: File| shard::decoded(&file, place.chunk, count, bytes, self.compression);
+        File::open(&path).map_err(Error::from).and_then(decoded).with_context(|| format!("reading {}", path.display()))
+    }
+
+    /// Copies what a chunk has of some rows and columns of a slice into `to`, (rows, columns).
+    pub fn copy(&self, place: &Place, chunk: &[u8], slice: usize, [rows, columns]: [&Range<usize>; 2], to: &mut [u8]) {
+        let ([top, left], [_, down, across], size) = (place.corner, self.chunk, self.dtype.size());
+        let plane = &chunk[slice % self.depth() * down * across * size..][..down * across * size];
+        let [first, end] = [left.max(columns.start), (left + across).min(columns.end)];
+        for y in top.max(rows.start)..(top + down).min(rows.end) {
+            let from = &plane[((y - top) * across + first - left) * size..][..(end - first) * size];
+            to[((y - rows.start) * columns.len() + first - columns.start) * size..][..from.len()].copy_from_slice(from);
         }
+    }
+
+    /// Reads a slice.
+    pub fn read(&self, slice: usize, folder: &Path, to: &mut [u8]) -> Result<()> {
+        let [rows, columns] = self.rows().map(|n| 0..n);
+        let places = self.within(rows.clone(), columns.clone());
+        let decode = |place: &Place| self.decoded(slice / self.depth(), place, folder);
+        let chunks: Vec<_> = places.par_iter().map(decode).collect::<Result<_>>()?;
+        let copy = |(place, chunk): (&Place, &Vec<u8>)| self.copy(place, chunk, slice, [&rows, &columns], to);
+        places.iter().zip(&chunks).for_each(copy);
         Ok(())
     }
 }

@@ -3,9 +3,10 @@
 use super::super::{About, Compression, Places, Wanted};
 use super::level::Level;
 use super::shard::ZSTD;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail, ensure};
 use isocenter::array::DType;
 use serde_json::{Value, json};
+use std::path::Path;
 
 /// What it is called.
 pub const METADATA: &str = "zarr.json";
@@ -105,4 +106,79 @@ fn dataset(k: usize, level: &Level, places: Places) -> Value {
             {"type": "translation", "translation": first},
         ],
     })
+}
+
+/// What a folder says of its largest array.
+pub struct Told {
+    /// Side of a pixel in millimetres.
+    pub pixel: Option<f64>,
+    /// What integers mean: slope and offset.
+    pub scale: [f64; 2],
+    /// It is of this program.
+    pub own: bool,
+}
+
+/// Sides of an array, of its chunks or of its shards, at most: so many can be multiplied.
+const SIDE: u64 = 1 << 20;
+
+/// The largest array of a folder, as this program writes them.
+pub fn read(folder: &Path) -> Result<(Level, Told)> {
+    let json = |path: &Path| -> Result<Value> {
+        let read = || Ok::<Value, anyhow::Error>(serde_json::from_slice(&std::fs::read(path)?)?);
+        read().with_context(|| format!("reading {}", path.display()))
+    };
+    let group = json(&folder.join(METADATA))?;
+    let attributes = &group["attributes"];
+    let first = &attributes["ome"]["multiscales"][0];
+    let of = first["datasets"][0]["path"].as_str().context("it names no array: it is no OME-Zarr 0.5 (Zarr 3)")?;
+    let path = folder.join(of).join(METADATA);
+    let level = level(of, &json(&path)?).with_context(|| format!("reading {}", path.display()))?;
+    let own = &attributes["isocenter"];
+    let scale = [("scale_factor", 1.0), ("add_offset", 0.0)].map(|(name, none)| own[name].as_f64().unwrap_or(none));
+    let step = first["datasets"][0]["coordinateTransformations"][0]["scale"][2].as_f64();
+    let in_millimetres = first["axes"][2]["unit"] == "millimeter";
+    Ok((level, Told { pixel: step.filter(|step| in_millimetres && *step > 0.0), scale, own: own.is_object() }))
+}
+
+/// An array; others than those that are written here are an error.
+fn level(name: &str, array: &Value) -> Result<Level> {
+    let dtype = match array["data_type"].as_str() {
+        Some("uint8") => DType::U8,
+        Some("uint16") => DType::U16,
+        Some("float32") => DType::F32,
+        other => bail!("its values are {}; uint8, uint16 and float32 are known", other.unwrap_or("not told")),
+    };
+    let sharding = &array["codecs"][0]["configuration"];
+    let [shape, shard, chunk] =
+        [&array["shape"], &array["chunk_grid"]["configuration"]["chunk_shape"], &sharding["chunk_shape"]].map(sides);
+    let known = "shards, of chunks without compression or with zstd, are known";
+    let (Some(shape), Some(shard), Some(chunk)) = (shape, shard, chunk) else {
+        bail!("it is not stored in three-dimensional {known}");
+    };
+    let whole = (1..3).all(|k| shard[k].is_multiple_of(chunk[k])) && shard[0] == chunk[0];
+    ensure!(whole, "its shards have {shard:?} values, its chunks {chunk:?}; shards of one chunk's slices are known");
+    let compression = match sharding["codecs"][1]["name"].as_str() {
+        None => Compression::None,
+        Some("zstd") => Compression::Zstd,
+        Some(other) => bail!("its chunks are compressed by {other}; {known}"),
+    };
+    let level = Level::new(name.into(), [shape, chunk, shard], dtype, compression);
+    let mut same = self::array(&level);
+    // What these say, the places of values do not depend on.
+    for field in ["attributes", "dimension_names"] {
+        same[field] = array[field].clone();
+    }
+    // Whatever level of it another program had, it is read alike.
+    if compression == Compression::Zstd {
+        same["codecs"][0]["configuration"]["codecs"][1] = sharding["codecs"][1].clone();
+    }
+    ensure!(same == *array, "it is stored in another way than by this program, which has not been tried");
+    Ok(level)
+}
+
+/// Three sides, none of them 0.
+fn sides(of: &Value) -> Option<[usize; 3]> {
+    let sides = of.as_array()?.iter().map(|side| side.as_u64().filter(|side| (1..=SIDE).contains(side)));
+    let sides: Vec<_> = sides.map(|side| side.map(|side| side as usize)).collect::<Option<_>>()?;
+    sides.try_into().ok()
 }

@@ -10,6 +10,7 @@ mod buffers;
 mod halves;
 mod level;
 mod metadata;
+pub mod reader;
 mod shard;
 
 use super::folder::Folder;
@@ -86,7 +87,7 @@ impl Volume for Zarr {
     }
 
     fn read(&self, slice: usize, to: &mut [u8]) -> Result<()> {
-        self.levels[0].read(slice, &self.folder, to)
+        self.levels[0].read(slice, &self.folder.path(""), to)
     }
 
     fn finish(self: Box<Self>) -> Result<()> {

@@ -1,8 +1,11 @@
 //! Chunks in a shard (Zarr 3's `sharding_indexed`): one behind the other, then the place and length of each, then a checksum of these.
 
 use super::super::Compression;
+use crate::memory::zeros;
 use anyhow::{Context, Result, bail, ensure};
 use std::cell::RefCell;
+use std::fs::File;
+use std::os::unix::fs::FileExt;
 use zstd::bulk::Compressor;
 
 /// Of Zstandard: higher ones take several times as long for noise that hardly becomes smaller.
@@ -58,21 +61,24 @@ pub fn places(chunks: &[Vec<u8>]) -> Vec<u8> {
 }
 
 /// The values of a chunk of a shard that has so many.
-pub fn decoded(shard: &[u8], chunk: usize, chunks: usize, bytes: usize, compression: Compression) -> Result<Vec<u8>> {
-    let index = chunks * PLACE + SUM;
-    ensure!(shard.len() >= index, "the shard is cut off");
-    let (places, sum) = shard[shard.len() - index..].split_at(chunks * PLACE);
+pub fn decoded(shard: &File, chunk: usize, chunks: usize, bytes: usize, compression: Compression) -> Result<Vec<u8>> {
+    let end = shard.metadata()?.len();
+    let mut places = zeros(chunks * PLACE + SUM)?;
+    let index = end.checked_sub(places.len() as u64).context("the shard is cut off")?;
+    shard.read_exact_at(&mut places, index)?;
+    let (places, sum) = places.split_at(chunks * PLACE);
     ensure!(crc32c(places).to_le_bytes() == sum, "the shard is damaged");
     let number = |at: usize| places[at..].first_chunk().map_or(MISSING, |bytes| u64::from_le_bytes(*bytes));
     let (place, length) = (number(chunk * PLACE), number(chunk * PLACE + 8));
     if place == MISSING && length == MISSING {
-        return Ok(vec![0; bytes]);
+        return zeros(bytes);
     }
-    let stored = usize::try_from(place).ok().and_then(|at| shard.get(at..)?.get(..usize::try_from(length).ok()?));
-    let stored = stored.context("the shard is cut off")?;
+    ensure!(place.checked_add(length).is_some_and(|end| end <= index), "the shard is cut off");
+    let mut stored = zeros(length as usize)?;
+    shard.read_exact_at(&mut stored, place)?;
     let values = match compression {
-        Compression::None => stored.to_vec(),
-        Compression::Zstd => zstd::bulk::decompress(stored, bytes).context("decompressing a chunk")?,
+        Compression::None => stored,
+        Compression::Zstd => zstd::bulk::decompress(&stored, bytes).context("decompressing a chunk")?,
     };
     if values.len() != bytes {
         bail!("a chunk has {} bytes in place of {bytes}", values.len());
@@ -110,14 +116,19 @@ mod tests {
             assert!(chunks[1].is_empty());
             let mut shard = chunks.concat();
             shard.extend(places(&chunks));
+            let read = |bytes: &[u8], chunk| {
+                let file = tempfile::tempfile().expect("a file");
+                file.write_all_at(bytes, 0).expect("written");
+                decoded(&file, chunk, 3, 64, compression)
+            };
             for (k, values) in values.iter().enumerate() {
-                assert_eq!(&decoded(&shard, k, 3, 64, compression).expect("values"), values);
+                assert_eq!(&read(&shard, k).expect("values"), values);
             }
             let cut = shard.len() - 1;
-            assert!(decoded(&shard[..cut], 0, 3, 64, compression).is_err());
-            assert!(decoded(&shard[..10], 0, 3, 64, compression).is_err());
+            assert!(read(&shard[..cut], 0).is_err());
+            assert!(read(&shard[..10], 0).is_err());
             shard[cut - 30] ^= 1;
-            assert!(decoded(&shard, 0, 3, 64, compression).is_err());
+            assert!(read(&shard, 0).is_err());
         }
     }
 }
