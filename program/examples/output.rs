@@ -25,7 +25,7 @@ fn main() -> Result<()> {
     let some = bytes.len() / slice;
     let path = Path::new(name);
     let places = Places { step: [0.001; 3], first: [0.0; 3], known: true };
-    let about = About { title: None, places, row: 0, scale: [1.0, 0.0], plan: "" };
+    let about = About { title: None, places, row: 0, scale: [1.0, 0.0], plan: "", labels: &[] };
     let (shape, dtype) = ([side; 3], DType::U16);
     let wanted = Wanted { path, format: Format::of(path), compression, shape, dtype, block: BLOCK, about };
     let start = Instant::now();

@@ -2,6 +2,7 @@
 
 use crate::commands;
 use crate::commands::bad_views::BadViews;
+use crate::plan::trial::Trial;
 use crate::plan::{Steps, range};
 use crate::scan::Input;
 use crate::scan::pyhst::{self, Parameters, Taken};
@@ -179,6 +180,8 @@ pub struct Recon {
     /// Just find what is to be found, write the plan, and begin the volume, for about so many processes: `repeat --part` does the rest
     #[arg(long, value_name = "PARTS", num_args = 0..=1, default_missing_value = "1")]
     pub begin: Option<usize>,
+    #[command(flatten)]
+    pub trial: Trial,
     /// Side of a pixel in millimetres: attenuation comes out per millimetre [default: what the file says, or 1]
     #[arg(long, value_name = "MM")]
     pub pixel: Option<f64>,

@@ -11,6 +11,7 @@ mod names;
 mod plan;
 mod report;
 mod scan;
+mod sheet;
 pub mod status;
 mod stopwatch;
 pub mod talk;

@@ -37,7 +37,7 @@ fn write(path: &Path) -> DType {
     let dtype = if path.extension().is_some_and(|e| e == "vol") { DType::F32 } else { DType::U16 };
     let format = if path.extension().is_none() { Format::Tiff } else { Format::of(path) };
     let scale = if dtype == DType::F32 { [1.0, 0.0] } else { SCALE };
-    let about = About { title: None, pixel: Some(PIXEL), row: 7, scale, plan: "a plan" };
+    let about = About { title: None, pixel: Some(PIXEL), row: 7, scale, plan: "a plan", labels: &[] };
     let wanted = Wanted { path, format, compression: Compression::Zstd, shape: SHAPE, dtype, block: 128, about };
     let volume = wanted.create().expect("a volume");
     volume.write(0, &values(dtype)).expect("written");

@@ -16,7 +16,7 @@ fn wanted(path: &Path, shape: [usize; 3], dtype: DType) -> Wanted<'_> {
     let format = if path.extension().is_none() { Format::Tiff } else { Format::of(path) };
     let first = shape.map(|n| (1.0 - n as f64) / 2.0);
     let places = Places { step: [0.003; 3], first, known: true };
-    let about = About { title: Some("rods"), places, row: 7, scale: [0.5, -3.0], plan: "a plan" };
+    let about = About { title: Some("rods"), places, row: 7, scale: [0.5, -3.0], plan: "a plan", labels: &[] };
     Wanted { path, format, compression: Compression::Zstd, shape, dtype, block: 128, about }
 }
 

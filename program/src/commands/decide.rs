@@ -46,20 +46,10 @@ pub fn decide(
     let (output, format) = output(recon);
     steps.volume.format = Some(format);
     steps.volume.kind(&output)?;
-    steps.method = steps.method.settled();
     volume::free(&output, format)?;
-    let (scan_path, axis) = (recon.scan.clone(), recon.axis.unwrap_or_default());
-    let input = Input { left_out, ..recon.input.clone() };
-    let mut plan = Plan {
-        scan: scan_path,
-        output,
-        axis,
-        rows,
-        block: block(&steps, rows[1] - rows[0], processes),
-        pixel: recon.pixel,
-        input,
-        steps,
-    };
+    let mut plan = begun(recon, output, rows, steps);
+    plan.input.left_out = left_out;
+    plan.block = block(&plan.steps, rows[1] - rows[0], processes);
     plan.check(&mut Ct::new(context.clone()), scan)?;
     plan.whole(scan, &mut geometry(scan, all))?;
     notes(&plan, context, processes);
@@ -72,13 +62,9 @@ pub fn decide(
         return Ok((earlier, None));
     }
     let mut found = None;
-    let search = |range| -> Result<FoundAxis> {
-        let (flat, distortion) = (&plan.steps.flats, plan.steps.distortion.wanted()?);
-        Search { scan, flat, distortion, range, tilt: false }.run(context, rows[0]..rows[1])
-    };
     let joined = match recon.axis {
         None => {
-            let axis = search(None)?;
+            let axis = search(context, scan, &plan, rows, None)?;
             tell(&axis, false);
             stopwatch.stage("axis");
             plan.axis = axis.axis;
@@ -86,12 +72,7 @@ pub fn decide(
             found = Some(axis);
             Some(half)
         }
-        // About the axis that is given rows tell, too, where they are looked at.
-        Some(axis) if plan.steps.slices.half_acquisition == Halves::Auto && scan.turn() > HALVES_FROM => {
-            let near = search(Some([axis - BESIDE_AXIS, axis + BESIDE_AXIS]));
-            near.ok().map(|near| near.half_acquisition)
-        }
-        Some(_) => None,
+        Some(axis) => joined_about(context, scan, &plan, axis),
     };
     plan.steps.slices.half_acquisition = plan.steps.slices.half_acquisition.decided(joined);
     if plan.steps.method.lacks_weight() {
@@ -126,6 +107,34 @@ fn block(steps: &Steps, slices: usize, processes: usize) -> usize {
     if steps.method.together() { slices.next_multiple_of(2) } else { shares::block(slices, processes) }
 }
 
+/// What is said, before anything is found.
+pub fn begun(recon: &Recon, output: PathBuf, rows: [usize; 2], mut steps: Steps) -> Plan {
+    steps.method = steps.method.settled();
+    let (scan, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
+    Plan { scan, output, axis, rows, block: shares::block(rows[1] - rows[0], 1), pixel: recon.pixel, input, steps }
+}
+
+/// Searches the axis in some rows.
+pub fn search(
+    context: &Arc<Context>,
+    scan: &Scan,
+    plan: &Plan,
+    rows: [usize; 2],
+    range: Option<[f64; 2]>,
+) -> Result<FoundAxis> {
+    let (flat, distortion) = (&plan.steps.flats, plan.steps.distortion.wanted()?);
+    Search { scan, flat, distortion, range, tilt: false }.run(context, rows[0]..rows[1])
+}
+
+/// Whether rows are halves about an axis that is given, where they are to be asked, and tell.
+pub fn joined_about(context: &Arc<Context>, scan: &Scan, plan: &Plan, axis: f64) -> Option<bool> {
+    if plan.steps.slices.half_acquisition != Halves::Auto || scan.turn() <= HALVES_FROM {
+        return None;
+    }
+    let near = search(context, scan, plan, plan.rows, Some([axis - BESIDE_AXIS, axis + BESIDE_AXIS]));
+    near.ok().map(|near| near.half_acquisition)
+}
+
 /// The plan of a run that ended early, if it is the one that is wanted now, but for what it has found.
 fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
     let earlier = Plan::read(&wanted.path()).ok()?;
@@ -154,7 +163,7 @@ fn output(recon: &Recon) -> (PathBuf, Format) {
 }
 
 /// A name for what is made of a scan.
-fn stem(scan: &Path) -> String {
+pub fn stem(scan: &Path) -> String {
     let folder = scan.is_dir().then(|| scan.canonicalize().ok()).flatten();
     let name = match &folder {
         Some(folder) => folder.file_name(),

@@ -11,6 +11,7 @@ mod probe;
 pub mod recon;
 mod run;
 mod shares;
+mod trial;
 pub mod view;
 
 use crate::cli::Machine;

@@ -3,7 +3,7 @@
 use super::bad_views::leave_out;
 use super::decide::decide;
 use super::run::{Run, Task};
-use super::{context, probe, room};
+use super::{context, probe, room, trial};
 use crate::cli::{Machine, Recon, Repeat};
 use crate::plan::Plan;
 use crate::scan::{Input, Scan, chosen};
@@ -29,6 +29,9 @@ pub fn run(recon: &Recon) -> Result<()> {
         stopwatch.stage("devices");
         let mut scan = opened(&recon.scan, &recon.input, recon.pixel, team)?;
         stopwatch.stage("opening");
+        if recon.trial.wanted() {
+            return trial::run(recon, &context, &mut scan, &watch, team);
+        }
         if !recon.probe {
             hold(&mut scan, recon.rows, &recon.machine, team)?;
             stopwatch.stage("decoding");
@@ -88,7 +91,7 @@ fn opened(path: &Path, input: &Input, pixel: Option<f64>, team: &dyn Team) -> Re
 const BESIDE: usize = 64;
 
 /// Decodes the rows that are wanted, all of them if none are named, and keeps them.
-fn hold(scan: &mut Scan, wanted: Option<[usize; 2]>, machine: &Machine, team: &dyn Team) -> Result<()> {
+pub fn hold(scan: &mut Scan, wanted: Option<[usize; 2]>, machine: &Machine, team: &dyn Team) -> Result<()> {
     let all = scan.views.source.shape()[1];
     let [first, end] = wanted.unwrap_or([0, all]);
     let rows: Vec<_> = (first.saturating_sub(BESIDE)..end.saturating_add(BESIDE).min(all)).collect();

@@ -108,7 +108,7 @@ fn fit(ct: &mut Ct, scan: &Scan, rows: &[usize]) -> Result<()> {
 impl<'a> Prepared<'a> {
     /// With the volume stored in this way.
     pub fn new(context: &Arc<Context>, wanted: &Plan, scan: &'a Scan, output: &Output) -> Result<Self> {
-        let [_, all, _] = scan.views.source.shape();
+        let all = scan.views.source.shape()[1];
         let [first, end] = wanted.rows;
         if first >= end || end > all {
             bail!("rows {first}..{end}: the scan has {all}");
@@ -116,24 +116,46 @@ impl<'a> Prepared<'a> {
         let rows: Vec<usize> = (0..all).collect();
         let mut whole = geometry(scan, all);
         let part = wanted.whole(scan, &mut whole)?;
-        let mut ct = plan_of(context, scan, &wanted.steps.flats, &rows, whole)?;
-        let mut geometry = ct.geometry()?.clone();
-        (geometry.axis, geometry.first_row, geometry.slices) = (vec![wanted.axis], first, end - first);
-        let cuts = wanted.cuts(&part);
-        if !cuts {
-            cut(&mut geometry, &part)?;
-        }
-        ct.set_geometry(geometry.clone())?;
-        ct.set_options(wanted.options(scan)?)?;
-        if wanted.steps.flats.eigenflats.is_some() {
-            fit(&mut ct, scan, &rows)?;
-        }
-        wanted.set_up(&mut ct, scan)?;
-        ct.set_output(output.clone())?;
-        let (size, ahead) = (output.dtype.size(), Ahead::new(&scan.views));
-        let slice = part.sides().iter().product::<usize>() * size;
+        let ct = plan_of(context, scan, &wanted.steps.flats, &rows, whole)?;
+        let (geometry, ahead) = (ct.geometry()?.clone(), Ahead::new(&scan.views));
         let (read, iterations) = (Duration::ZERO, Vec::new());
-        Ok(Self { ct, geometry, scan, part, cuts, size, slice, ahead, read, iterations })
+        let mut prepared =
+            Self { ct, geometry, scan, part, cuts: false, size: 0, slice: 0, ahead, read, iterations };
+        prepared.place(wanted)?;
+        if wanted.steps.flats.eigenflats.is_some() {
+            fit(&mut prepared.ct, scan, &rows)?;
+        }
+        prepared.steps(wanted, output)?;
+        Ok(prepared)
+    }
+
+    /// Goes over to another axis and other steps of the same rows and flats.
+    pub fn change(&mut self, wanted: &Plan, output: &Output) -> Result<()> {
+        self.place(wanted)?;
+        self.steps(wanted, output)
+    }
+
+    fn place(&mut self, wanted: &Plan) -> Result<()> {
+        let [first, end] = wanted.rows;
+        let mut placed = geometry(self.scan, self.geometry.rows);
+        self.part = wanted.whole(self.scan, &mut placed)?;
+        self.cuts = wanted.cuts(&self.part);
+        if !self.cuts {
+            cut(&mut placed, &self.part)?;
+        }
+        (placed.axis, placed.first_row, placed.slices) = (vec![wanted.axis], first, end - first);
+        self.ct.set_geometry(placed.clone())?;
+        self.geometry = placed;
+        self.ct.set_options(wanted.options(self.scan)?)?;
+        Ok(())
+    }
+
+    fn steps(&mut self, wanted: &Plan, output: &Output) -> Result<()> {
+        wanted.set_up(&mut self.ct, self.scan)?;
+        self.ct.set_output(output.clone())?;
+        self.size = output.dtype.size();
+        self.slice = self.part.sides().iter().product::<usize>() * self.size;
+        Ok(())
     }
 
     /// Of the whole volume.
@@ -219,7 +241,7 @@ impl Run<'_> {
         let (format, compression) = wanted.steps.volume.kind(&wanted.output)?;
         let (row, stored) = (wanted.rows[0], Stored::new(&wanted.steps.volume.window, output.dtype));
         let (places, scale) = (prepared.places(row), stored.scale);
-        let about = About { title: scan.title.as_deref(), places, row, scale, plan: &text };
+        let about = About { title: scan.title.as_deref(), places, row, scale, plan: &text, labels: &[] };
         let (dtype, block) = (output.dtype, wanted.block);
         let volume = Wanted { path: &wanted.output, format, compression, shape, dtype, block, about };
         let Begun { volume, mut journal, done } = self.begin(&volume, new, task)?;

@@ -7,6 +7,7 @@ mod phase;
 mod region;
 mod slices;
 mod stripes;
+pub mod trial;
 mod volume;
 
 use crate::names;
@@ -24,7 +25,7 @@ use serde::{Deserialize, Serialize};
 use slices::Slices;
 use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
-use stripes::Stripes;
+pub use stripes::Stripes;
 use volume::Volume;
 
 /// When rows of a full turn about an axis near an edge are joined.

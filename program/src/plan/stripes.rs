@@ -47,6 +47,35 @@ pub struct Stripes {
 }
 
 impl Stripes {
+    /// Each way, and those that have a strength stronger ones as well; with the options that say it.
+    pub fn trials() -> Vec<(String, Self)> {
+        let of = |method: Method| Self { method, ..Self::default() };
+        let stronger = [
+            Self { snr: Some(1.5), ..of(Method::Vo) },
+            Self { alpha: Some(5e-5), ..of(Method::Regularised) },
+            Self { sigma: Some(3.0), ..of(Method::WaveletFourier) },
+        ];
+        let first = [
+            Method::Off,
+            Method::Significant,
+            Method::Vo,
+            Method::Sorting,
+            Method::Regularised,
+            Method::WaveletFourier,
+        ];
+        let mut all: Vec<_> = first.map(of).into_iter().chain(stronger).collect();
+        all.sort_by_key(|trial| first.iter().position(|method| *method == trial.method));
+        all.into_iter().map(|trial| (trial.options(), trial)).collect()
+    }
+
+    /// As on the command line.
+    fn options(&self) -> String {
+        let name = self.method.to_possible_value().map(|value| value.get_name().to_string()).unwrap_or_default();
+        let numbers = [("snr", self.snr), ("stripe-alpha", self.alpha), ("stripe-sigma", self.sigma)];
+        let given = numbers.iter().filter_map(|(option, number)| Some(format!(" --{option} {}", (*number)?)));
+        given.fold(format!("--stripes {name}"), |text, more| text + &more)
+    }
+
     /// For the library; None where they stay. Refuses parameters of other methods.
     pub fn wanted(&self) -> Result<Option<ct::Stripes>> {
         let (windows, vo) = (matches!(self.method, Method::Vo | Method::Sorting), self.method == Method::Vo);

@@ -2,7 +2,7 @@
 
 mod iterations;
 pub mod peak;
-mod picture;
+pub mod picture;
 mod plot;
 mod sections;
 
@@ -150,7 +150,7 @@ impl Report {
 }
 
 /// The curve of the search for the axis.
-fn search(page: &mut String, found: &FoundAxis) -> Result<()> {
+pub fn search(page: &mut String, found: &FoundAxis) -> Result<()> {
     let [first, step] = found.curve_at;
     let points: Vec<_> = found.curve.iter().enumerate().map(|(k, v)| [first + k as f64 * step, *v]).collect();
     let plot = Plot {
@@ -173,7 +173,7 @@ fn told(taken: Duration) -> String {
 }
 
 /// Four digits.
-fn rounded(v: f64) -> String {
+pub fn rounded(v: f64) -> String {
     if v == 0.0 {
         return "0".into();
     }
@@ -199,7 +199,7 @@ pub fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
-const STYLE: &str = "
+pub const STYLE: &str = "
 :root { color-scheme: light dark; --line: #8884; --mark: #d9730d; --curve: #2f6fb7; }
 @media (prefers-color-scheme: dark) { :root { --mark: #ff9d4a; --curve: #6ba6ea; } }
 body { font: 15px/1.5 system-ui, sans-serif; max-width: 78rem; margin: 2rem auto; padding: 0 1.5rem; }

@@ -87,6 +87,8 @@ pub struct About<'a> {
     pub scale: [f64; 2],
     /// The plan.
     pub plan: &'a str,
+    /// What slices are called, one a slice, or none: pages of one TIFF file have it for ImageJ.
+    pub labels: &'a [String],
 }
 
 impl Wanted<'_> {

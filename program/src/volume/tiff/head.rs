@@ -7,6 +7,7 @@ use std::fmt::Write;
 /// Kinds of fields.
 #[derive(Clone, Copy)]
 enum Kind {
+    Byte = 1,
     Ascii = 2,
     Short = 3,
     Long = 4,
@@ -148,6 +149,9 @@ impl Head {
         }
         fields.push(ascii(305, concat!("isocenter ", env!("CARGO_PKG_VERSION"))));
         fields.push(short(339, if dtype == DType::F32 { 3 } else { 1 }));
+        if page == 0 && !about.labels.is_empty() {
+            fields.extend(labels(about.labels));
+        }
         fields
     }
 
@@ -173,6 +177,22 @@ impl Head {
 
 const MM_OF_CM: f64 = 10.0;
 
+/// ImageJ's names of slices: the lengths of a head and of each name, and these, in UTF-16.
+fn labels(labels: &[String]) -> [Field; 2] {
+    let word = |text: &[u8; 4]| u32::from_be_bytes(*text).to_ne_bytes();
+    let mut bytes = [word(b"IJIJ"), word(b"labl"), (labels.len() as u32).to_ne_bytes()].concat();
+    let mut lengths = (bytes.len() as u32).to_ne_bytes().to_vec();
+    for label in labels {
+        let text: Vec<u8> = label.encode_utf16().flat_map(u16::to_ne_bytes).collect();
+        lengths.extend((text.len() as u32).to_ne_bytes());
+        bytes.extend(text);
+    }
+    [
+        Field { tag: 50838, kind: Kind::Long, count: 1 + labels.len() as u64, bytes: lengths },
+        Field { tag: 50839, kind: Kind::Byte, count: bytes.len() as u64, bytes },
+    ]
+}
+
 /// A fraction of two 32-bit numbers.
 fn rational(value: f64) -> Vec<u8> {
     let most = f64::from(u32::MAX);
@@ -194,7 +214,7 @@ mod tests {
         for (pages, magic) in [(4000, 42), (4100, 43)] {
             let path = std::env::temp_dir().join(format!("isocenter-pages-{pages}-{}", std::process::id()));
             let places = Places { step: [0.002; 3], first: [0.0; 3], known: true };
-            let about = About { title: None, places, row: 0, scale: [1.0, 0.0], plan: "" };
+            let about = About { title: None, places, row: 0, scale: [1.0, 0.0], plan: "", labels: &[] };
             let (shape, dtype) = ([pages, 1024, 1024], DType::U8);
             let (format, compression) = (Format::Tiff, Compression::None);
             let wanted = Wanted { path: &path, format, compression, shape, dtype, block: 128, about };
