@@ -47,12 +47,12 @@ pub struct Stripes {
 }
 
 impl Stripes {
-    /// Each way, and those that have a strength stronger ones as well; with the options that say it.
+    /// Each way, and those that have a strength at another one as well; with the options that say it.
     pub fn trials() -> Vec<(String, Self)> {
         let of = |method: Method| Self { method, ..Self::default() };
-        let stronger = [
+        let others = [
             Self { snr: Some(1.5), ..of(Method::Vo) },
-            Self { alpha: Some(5e-5), ..of(Method::Regularised) },
+            Self { alpha: Some(5e-3), ..of(Method::Regularised) },
             Self { sigma: Some(3.0), ..of(Method::WaveletFourier) },
         ];
         let first = [
@@ -63,7 +63,7 @@ impl Stripes {
             Method::Regularised,
             Method::WaveletFourier,
         ];
-        let mut all: Vec<_> = first.map(of).into_iter().chain(stronger).collect();
+        let mut all: Vec<_> = first.map(of).into_iter().chain(others).collect();
         all.sort_by_key(|trial| first.iter().position(|method| *method == trial.method));
         all.into_iter().map(|trial| (trial.options(), trial)).collect()
     }

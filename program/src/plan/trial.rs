@@ -102,7 +102,6 @@ mod tests {
             ("1e3..1027:1", "expected"),
             ("nan..3:1", "expected"),
             ("1..2:0.00000001", "expected"),
-            ("1...2:1", "expected"),
             ("..:", "expected"),
             ("1.2.3..4:1", "expected"),
             ("99999999999999999999..4:1", "expected"),

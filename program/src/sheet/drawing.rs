@@ -1,6 +1,6 @@
 //! The sheet as one picture.
 
-use super::{Picture, SIDE, Shown, font};
+use super::{Picture, Shown, font};
 use crate::report::{picture, rounded};
 use anyhow::Result;
 
@@ -42,6 +42,13 @@ impl Canvas {
     }
 }
 
+impl Shown<'_> {
+    fn high(&self) -> usize {
+        let rows = |picture: &Picture| picture.greys.len() / picture.columns;
+        rows(&self.whole).max(self.part.as_ref().map_or(0, rows))
+    }
+}
+
 /// Pixels that a text takes.
 fn wide(text: &str) -> usize {
     text.chars().count() * font::STEP * SIZE
@@ -54,9 +61,9 @@ pub fn png(title: &str, shown: &[Shown], window: [f64; 2]) -> Result<Vec<u8>> {
 
 /// The picture, and where the labels of its tiles are.
 fn drawn(title: &str, shown: &[Shown], window: [f64; 2]) -> (Canvas, Vec<[usize; 2]>) {
-    let pictures = if shown.iter().any(|tile| tile.part.is_some()) { 2 } else { 1 };
-    let longest = shown.iter().map(|tile| wide(tile.label)).max().unwrap_or(0);
-    let cell = [(pictures * (SIDE + GAP)).max(longest + GAP), SIDE + LINE + GAP];
+    let most = |of: fn(&Shown) -> usize| shown.iter().map(of).max().unwrap_or(0);
+    let both: fn(&Shown) -> usize = |tile| tile.whole.columns + tile.part.as_ref().map_or(0, |part| GAP + part.columns);
+    let cell = [most(both).max(most(|tile| wide(tile.label))) + GAP, most(|tile| tile.high()) + LINE + GAP];
     let across = (1..=shown.len()).min_by(|a, b| {
         let off = |n: usize| ((n * cell[0]) as f64 / (shown.len().div_ceil(n) * cell[1]) as f64 / SHAPE).ln().abs();
         off(*a).total_cmp(&off(*b))
@@ -75,7 +82,7 @@ fn drawn(title: &str, shown: &[Shown], window: [f64; 2]) -> (Canvas, Vec<[usize;
         labels.push([x, y]);
         canvas.put(&tile.whole, [x, y + LINE]);
         if let Some(part) = &tile.part {
-            canvas.put(part, [x + SIDE + GAP, y + LINE]);
+            canvas.put(part, [x + tile.whole.columns + GAP, y + LINE]);
         }
     }
     let y = rows - LINE - GAP / 2;
@@ -89,6 +96,7 @@ fn drawn(title: &str, shown: &[Shown], window: [f64; 2]) -> (Canvas, Vec<[usize;
 
 #[cfg(test)]
 mod tests {
+    use super::super::SIDE;
     use super::*;
 
     /// Labels are read back from the picture, by their points, above the tile that they belong to.

@@ -35,8 +35,12 @@ pub struct Sheet {
     pub found: Option<FoundAxis>,
 }
 
-/// Side of what is shown of a slice, of all of it and of a part in which a pixel is a pixel.
+/// Side of what is shown of a slice, at most.
 const SIDE: usize = 320;
+/// Pixels of a picture, down and across, for one of a part of a slice.
+const LARGER: usize = 2;
+/// Side of such a part.
+const PART: usize = SIDE / LARGER;
 
 /// All of a slice, or a part of it, in greys.
 struct Picture {
@@ -47,9 +51,9 @@ struct Picture {
 /// A tile as it is shown.
 struct Shown<'a> {
     label: &'a str,
-    /// All of it, smaller.
+    /// All of it, perhaps smaller.
     whole: Picture,
-    /// Where all of it is larger.
+    /// A part of it, larger.
     part: Option<Picture>,
 }
 
@@ -95,7 +99,7 @@ impl Sheet {
     /// The corner of a part in which there is most to be seen; nothing where all of a slice is small.
     fn textured(&self) -> Option<[usize; 2]> {
         let Tile { values, sides, .. } = &self.tiles[self.tiles.len() / 2];
-        (sides[0].max(sides[1]) > SIDE).then(|| texture::corner(values, *sides, sides.map(|side| side.min(SIDE))))
+        (sides[0].max(sides[1]) > PART).then(|| texture::corner(values, *sides, sides.map(|side| side.min(PART))))
     }
 
     fn stack(&self, path: &Path) -> Result<()> {
@@ -123,8 +127,14 @@ fn shown(tile: &Tile, corner: Option<[usize; 2]>, window: [f64; 2]) -> Shown<'_>
     let image = Image { values: tile.values.clone(), columns: tile.sides[1], caption: String::new() };
     let (values, columns) = means(&image, SIDE);
     let part = corner.map(|corner| {
-        let sides = tile.sides.map(|side| side.min(SIDE));
-        Picture { greys: greys(&cut(tile, corner, sides), window), columns: sides[1] }
+        let sides = tile.sides.map(|side| side.min(PART));
+        larger(&greys(&cut(tile, corner, sides), window), sides[1])
     });
     Shown { label: &tile.label, whole: Picture { greys: greys(&values, window), columns }, part }
+}
+
+fn larger(greys: &[u8], columns: usize) -> Picture {
+    let wide = |row: &[u8]| row.iter().flat_map(|grey| [*grey; LARGER]).collect::<Vec<_>>();
+    let rows = greys.chunks_exact(columns).flat_map(|row| wide(row).repeat(LARGER));
+    Picture { greys: rows.collect(), columns: LARGER * columns }
 }

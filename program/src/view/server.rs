@@ -14,6 +14,8 @@ use std::time::{Duration, Instant};
 
 /// For a request to come, and for an answer to be taken.
 const PATIENCE: Duration = Duration::from_secs(20);
+/// After a connection that failed.
+const PAUSE: Duration = Duration::from_millis(20);
 /// Requests at a time, at most: a browser has six.
 const AT_A_TIME: usize = 32;
 
@@ -44,7 +46,11 @@ impl Server {
         let busy = Arc::new(AtomicUsize::new(0));
         for stream in self.listener.incoming() {
             // One that went away before it was taken is no reason to end.
-            let Ok(stream) = stream else { continue };
+            let Ok(stream) = stream else {
+                // Nor to try again at once, where there are too many open files.
+                std::thread::sleep(PAUSE);
+                continue;
+            };
             let one = One { stream, token: self.token.clone(), viewed: self.viewed.clone(), busy: busy.clone() };
             if busy.fetch_add(1, Ordering::Relaxed) >= AT_A_TIME {
                 // With it the connection ends.
