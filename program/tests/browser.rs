@@ -1,7 +1,9 @@
 //! The report of a run, opened in a browser that has no window: Chromium.
 
+mod chromium;
 mod folder;
 
+use chromium::Chromium;
 use folder::Folder;
 use serde_json::Value;
 use std::f64::consts::PI;
@@ -63,33 +65,20 @@ addEventListener("load", () => {
 "#;
 
 /// What `LOOK` tells of a page in a window of this width.
-fn looked_at(folder: &Folder, page: &str, width: usize) -> Value {
+fn looked_at(chromium: &Chromium, folder: &Folder, page: &str, width: usize) -> Value {
     let policy = "style-src 'unsafe-inline'";
     assert_eq!(page.matches(policy).count(), 1, "the page says what it may do");
     let page = page.replace(policy, &format!("{policy}; script-src 'unsafe-inline'")).replace("</html>", LOOK);
     std::fs::write(folder.path("looked.html"), page).expect("a page");
-    let output = Command::new("chromium")
-        .args(["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--no-first-run"])
-        .args(["--enable-logging=stderr", "--hide-scrollbars", &format!("--window-size={width},900"), "--dump-dom"])
-        .arg(format!("--user-data-dir={}", folder.path("profile").display()))
-        .arg(format!("file://{}", folder.path("looked.html").display()))
-        .output()
-        .expect("chromium runs");
-    let errors = String::from_utf8_lossy(&output.stderr);
-    let console: Vec<_> = errors.lines().filter(|line| line.contains("CONSOLE")).collect();
-    assert!(console.is_empty(), "{console:?}");
-    let page = String::from_utf8_lossy(&output.stdout);
+    let address = format!("file://{}", folder.path("looked.html").display());
+    let page = chromium.page(folder, &address, width);
     let told = page.split_once("id=\"told\">").and_then(|(_, rest)| rest.split_once("</script>"));
-    serde_json::from_str(told.unwrap_or_else(|| panic!("the page does not load: {errors}")).0).expect("JSON")
+    serde_json::from_str(told.unwrap_or_else(|| panic!("the page does not load: {page}")).0).expect("JSON")
 }
 
 #[test]
 fn the_report_is_seen_in_a_browser() {
-    if Command::new("chromium").arg("--version").output().is_err() {
-        assert!(std::env::var_os("CI").is_none(), "chromium is not installed");
-        eprintln!("skipped: chromium is not installed");
-        return;
-    }
+    let Some(chromium) = Chromium::found() else { return };
     let folder = Folder::new("browser");
     // A name that would end an attribute, fetch a picture and run a script.
     let name = "\"><img src=x onerror=alert(1)><script>alert(2)<";
@@ -102,7 +91,7 @@ fn the_report_is_seen_in_a_browser() {
         assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
         let page = std::fs::read_to_string(folder.path("v.html")).expect("a report");
         for width in [1400, 400] {
-            let told = looked_at(&folder, &page, width);
+            let told = looked_at(&chromium, &folder, &page, width);
             let list = |name: &str| told[name].as_array().expect("a list").clone();
             // The slice, what lies across it, and the sinogram.
             let images = list("images");

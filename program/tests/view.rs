@@ -246,6 +246,18 @@ fn volumes_that_cannot_be_read() {
     }
 }
 
+/// Pixels of a page.
+fn pixels(chromium: &Chromium, folder: &Folder, address: &str) -> Vec<[u8; 3]> {
+    let file = folder.path("seen.png");
+    let words = ["--window-size=1400,900".into(), format!("--screenshot={}", file.display()), address.into()];
+    chromium.run(folder, &words);
+    let file = BufReader::new(std::fs::File::open(file).expect("a picture"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a PNG file");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("a size")];
+    let info = reader.next_frame(&mut bytes).expect("pixels");
+    bytes.chunks_exact(info.color_type.samples()).map(|pixel| [pixel[0], pixel[1], pixel[2]]).collect()
+}
+
 /// What is seen of a volume in a browser: values and places where the cross is, of pages that ask for planes and of those that have them.
 #[test]
 fn pages_in_a_browser() {
@@ -267,7 +279,7 @@ fn pages_in_a_browser() {
         format!("{value} 1/mm\nx {a:.4} mm ({x})\ny {b:.4} mm ({y})\nz {c:.4} mm ({z})")
     };
     for (fragment, at) in [("", [18, 22, 75]), ("#z=3&y=40&x=149", [3, 40, 149]), ("#z=999&y=-4&x=1", [36, 0, 1])] {
-        let page = chromium.page(&folder, &format!("{address}{fragment}"));
+        let page = chromium.page(&folder, &format!("{address}{fragment}"), 1400);
         assert!(page.contains("data-ready=\"true\""), "{page}");
         assert_eq!(cross(&page), words(at), "{fragment}");
     }
@@ -278,11 +290,11 @@ fn pages_in_a_browser() {
     assert!(saved.expect("the command runs").status.success());
     let page = std::fs::read_to_string(folder.path("kept.html")).expect("a page");
     assert!(!page.contains("alert(1)@SCRIPT@.tif\"") && !page.contains("<\u{2028}script>"));
-    let seen = chromium.page(&folder, &format!("file://{}", folder.path("kept.html").display()));
+    let seen = chromium.page(&folder, &format!("file://{}", folder.path("kept.html").display()), 1400);
     assert!(seen.contains("data-ready=\"true\""), "{seen}");
     assert_eq!(cross(&seen), words([18, 22, 75]));
     // Its canvases show the planes: black and white are at its smallest and largest values.
-    let picture = chromium.picture(&folder, &format!("file://{}", folder.path("kept.html").display()), [1400, 900]);
+    let picture = pixels(&chromium, &folder, &format!("file://{}", folder.path("kept.html").display()));
     let levels: std::collections::BTreeSet<_> = picture.iter().map(|pixel| pixel[0]).collect();
     assert!(levels.len() > 100, "{levels:?}");
 }

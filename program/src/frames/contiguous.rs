@@ -81,11 +81,16 @@ impl Source for Contiguous {
     fn read_bins(&self, frames: &[usize], rows: Range<usize>, part: Range<usize>, to: &mut [u8]) -> Result<()> {
         let [_, all, bins] = self.shape;
         let row = (part.len() * self.element.dtype().size()).max(1);
-        let frames = to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames);
-        frames.try_for_each_init(Vec::new, |stored, (to, &frame)| {
+        let read = |stored: &mut Vec<u8>, to: &mut [u8], frame: usize| {
             let mut rows = to.chunks_exact_mut(row).zip(rows.clone());
             rows.try_for_each(|(to, row)| self.values((frame * all + row) * bins + part.start, stored, to))
-        })
+        };
+        // A few values are not worth another thread.
+        if let [frame] = frames {
+            return read(&mut Vec::new(), to, *frame);
+        }
+        let frames = to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames);
+        frames.try_for_each_init(Vec::new, |stored, (to, &frame)| read(stored, to, frame))
     }
 
     fn waits(&self) -> bool {

@@ -134,8 +134,7 @@ impl Source for Images {
             return cut(self, frames, rows, part, to);
         }
         let row = (part.len() * size).max(1);
-        let frames = to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames);
-        frames.try_for_each(|(to, &frame)| {
+        let read = |to: &mut [u8], frame: usize| {
             let place = &self.places[frame];
             let at = |row: usize| {
                 let [piece, inside] = [row / place.piece[0], row % place.piece[0]];
@@ -143,7 +142,13 @@ impl Source for Images {
             };
             let mut rows = to.chunks_exact_mut(row).zip(rows.clone());
             self.files.with(place.file, |file| rows.try_for_each(|(to, row)| fetch(file, at(row), to)))
-        })
+        };
+        // A few values are not worth another thread.
+        if let [frame] = frames {
+            return read(to, *frame);
+        }
+        let frames = to.par_chunks_exact_mut((rows.len() * row).max(1)).zip(frames);
+        frames.try_for_each(|(to, &frame)| read(to, frame))
     }
 
     fn storage(&self) -> String {
