@@ -6,7 +6,7 @@ use super::run::Prepared;
 use super::{geometry, shares};
 use crate::cli::Recon;
 use crate::plan::{Halves, Plan, Steps};
-use crate::scan::{Input, Scan};
+use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
 use crate::talk;
 use crate::volume::{self, Format, journal, unfinished};

@@ -164,6 +164,11 @@ impl<'a> Prepared<'a> {
         [self.geometry.slices, lines, columns]
     }
 
+    /// Side of a slice's pixels in millimetres, where it is known.
+    pub fn side(&self) -> Option<f64> {
+        self.scan.pixel.millimetres().map(|_| self.geometry.pixel_size)
+    }
+
     /// Where its voxels are, the first of which is of this detector row.
     fn places(&self, row: usize) -> Places {
         let Geometry { bin_pitch: apart, pixel_size: side, rows, .. } = self.geometry;
@@ -289,7 +294,7 @@ impl Run<'_> {
         let (path, seconds) = (talk::path(&wanted.output), stopwatch.elapsed().as_secs_f64());
         let event = json!({
             "path": path, "shape": shape, "dtype": format!("{:?}", output.dtype).to_lowercase(),
-            "scale_factor": slope, "add_offset": offset, "axis": wanted.axis, "rows": wanted.rows,
+            "scale_factor": scale[0], "add_offset": scale[1], "axis": wanted.axis, "rows": wanted.rows,
             "seconds": seconds, "stages": stopwatch.seconds(),
         });
         talk::tell(

@@ -47,7 +47,7 @@ pub fn run(recon: &Recon, context: &Arc<Context>, scan: &mut Scan, watch: &Watch
         Some(axes) => (by_axis(&plan, context, scan, &axes.0), between(context, scan, &plan, &axes.0)),
         None => (by_stripes(recon, &mut plan, context, scan)?, None),
     };
-    let tiles = made(&trials, context, scan, &output, watch)?;
+    let (tiles, pixel) = made(&trials, context, scan, &output, watch)?;
     let advice = if recon.trial.try_axis.is_some() {
         "the axis that is chosen goes on: isocenter recon with --axis as it is written above the slice"
     } else {
@@ -59,7 +59,7 @@ pub fn run(recon: &Recon, context: &Arc<Context>, scan: &mut Scan, watch: &Watch
         title: title.clone(),
         advice: format!("{name}; {advice}"),
         tiles,
-        pixel: plan.steps.region.voxel().or(scan.pixel.millimetres()),
+        pixel,
         found,
     };
     let [page, picture, stack] = sheet.write(&base)?.map(|path| talk::path(&path));
@@ -123,8 +123,14 @@ fn by_stripes(recon: &Recon, plan: &mut Plan, context: &Arc<Context>, scan: &Sca
     Ok(Stripes::trials().into_iter().map(of).collect())
 }
 
-/// A slice of each.
-fn made(trials: &Trials, context: &Arc<Context>, scan: &Scan, output: &Output, watch: &Watch) -> Result<Vec<Tile>> {
+/// A slice of each, and the side of its pixels in millimetres.
+fn made(
+    trials: &Trials,
+    context: &Arc<Context>,
+    scan: &Scan,
+    output: &Output,
+    watch: &Watch,
+) -> Result<(Vec<Tile>, Option<f64>)> {
     let mut prepared = Prepared::new(context, &trials[0].1, scan, output)?;
     let (mut tiles, share) = (Vec::new(), 1.0 / trials.len() as f64);
     watch.begin();
@@ -142,5 +148,5 @@ fn made(trials: &Trials, context: &Arc<Context>, scan: &Scan, output: &Output, w
         tiles.push(Tile { label: label.clone(), values, sides: [rows, columns] });
     }
     watch.end();
-    Ok(tiles)
+    Ok((tiles, prepared.side()))
 }
