@@ -6,7 +6,7 @@ mod folder;
 use chromium::Chromium;
 use folder::Folder;
 use isocenter::array::DType;
-use isocenter_program::volume::{About, Compression, Format, Wanted};
+use isocenter_program::volume::{self, About, Compression, Format, Wanted};
 use serde_json::Value;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -37,7 +37,8 @@ fn write(path: &Path) -> DType {
     let dtype = if path.extension().is_some_and(|e| e == "vol") { DType::F32 } else { DType::U16 };
     let format = if path.extension().is_none() { Format::Tiff } else { Format::of(path) };
     let scale = if dtype == DType::F32 { [1.0, 0.0] } else { SCALE };
-    let about = About { title: None, pixel: Some(PIXEL), row: 7, scale, plan: "a plan", labels: &[] };
+    let places = volume::Places { step: [PIXEL; 3], first: SHAPE.map(|n| (1.0 - n as f64) / 2.0), known: true };
+    let about = About { title: None, places, row: 7, scale, plan: "a plan", labels: &[] };
     let wanted = Wanted { path, format, compression: Compression::Zstd, shape: SHAPE, dtype, block: 128, about };
     let volume = wanted.create().expect("a volume");
     volume.write(0, &values(dtype)).expect("written");

@@ -119,8 +119,7 @@ impl<'a> Prepared<'a> {
         let ct = plan_of(context, scan, &wanted.steps.flats, &rows, whole)?;
         let (geometry, ahead) = (ct.geometry()?.clone(), Ahead::new(&scan.views));
         let (read, iterations) = (Duration::ZERO, Vec::new());
-        let mut prepared =
-            Self { ct, geometry, scan, part, cuts: false, size: 0, slice: 0, ahead, read, iterations };
+        let mut prepared = Self { ct, geometry, scan, part, cuts: false, size: 0, slice: 0, ahead, read, iterations };
         prepared.place(wanted)?;
         if wanted.steps.flats.eigenflats.is_some() {
             fit(&mut prepared.ct, scan, &rows)?;

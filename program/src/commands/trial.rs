@@ -55,13 +55,7 @@ pub fn run(recon: &Recon, context: &Arc<Context>, scan: &mut Scan, watch: &Watch
     };
     let name = talk::path(&recon.scan);
     let title = format!("row {row} of {all}, {} to choose from", trials.len());
-    let sheet = Sheet {
-        title: title.clone(),
-        advice: format!("{name}; {advice}"),
-        tiles,
-        pixel,
-        found,
-    };
+    let sheet = Sheet { title: title.clone(), advice: format!("{name}; {advice}"), tiles, pixel, found };
     let [page, picture, stack] = sheet.write(&base)?.map(|path| talk::path(&path));
     let labels: Vec<_> = trials.iter().map(|(label, _)| label).collect();
     let event = json!({"row": row, "labels": labels, "page": page, "picture": picture, "stack": stack});

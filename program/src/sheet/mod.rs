@@ -8,7 +8,7 @@ mod texture;
 use crate::names;
 use crate::report::Image;
 use crate::report::picture::{BEYOND, LOOKED_AT, greys, means, quantiles};
-use crate::volume::{About, Places, Compression, Format, Wanted};
+use crate::volume::{About, Compression, Format, Places, Wanted};
 use anyhow::{Context, Result};
 use isocenter::array::DType;
 use isocenter::ct::FoundAxis;
