@@ -3,9 +3,9 @@
 use crate::commands;
 use crate::commands::bad_views::BadViews;
 use crate::plan::trial::Trial;
-use crate::plan::{Steps, range};
-use crate::scan::Input;
+use crate::plan::Steps;
 use crate::scan::pyhst::{self, Parameters, Taken};
+use crate::scan::{Input, range};
 use crate::talk;
 use anyhow::{Context as _, Result};
 use clap::{Args, CommandFactory, Parser, Subcommand};

@@ -122,7 +122,7 @@ pub fn search(
     rows: [usize; 2],
     range: Option<[f64; 2]>,
 ) -> Result<FoundAxis> {
-    let (flat, distortion) = (&plan.steps.flats, plan.steps.distortion.wanted()?);
+    let (flat, distortion) = (&plan.steps.flats, plan.steps.distortion.wanted(scan, &plan.input.detector)?);
     Search { scan, flat, distortion, range, tilt: false }.run(context, rows[0]..rows[1])
 }
 

@@ -19,7 +19,7 @@ pub fn suggested(context: &Arc<Context>, wanted: &Plan, scan: &Scan) -> Result<S
             "--phase makes neighbouring bins share noise, by which no weight can be told: --regularisation gives one"
         );
     }
-    let distortion = wanted.steps.distortion.wanted()?;
+    let distortion = wanted.steps.distortion.wanted(scan, &wanted.input.detector)?;
     let (read, own) = looked_at(all, first..end, distortion.is_some());
     let mut whole = geometry(scan, read.len());
     wanted.whole(scan, &mut whole)?;

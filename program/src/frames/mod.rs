@@ -1,6 +1,8 @@
 //! Frames in files: read by rows, on all cores, each part of a file once.
 
 mod ahead;
+mod batches;
+mod binned;
 mod chunked;
 mod chunks;
 mod coded;
@@ -17,17 +19,22 @@ mod library;
 mod mapping;
 mod origins;
 mod sheets;
+mod part;
 mod sinograms;
 mod spread;
 mod stack;
 mod tiff;
+mod transposed;
 
 pub use ahead::{Ahead, following};
+pub use binned::Binned;
 pub use converted::Converted;
 pub use origins::complete;
 pub use sheets::of_datasets;
 pub use sinograms::Sinograms;
 pub use stack::joined;
+pub use part::Part;
+pub use transposed::Transposed;
 
 use crate::team::Team;
 use anyhow::{Context, Result, bail, ensure};

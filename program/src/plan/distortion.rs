@@ -1,5 +1,6 @@
 //! Distortion of the optics, tilt, and shifts of views.
 
+use crate::scan::{Detector, Scan};
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use isocenter::ct;
@@ -21,13 +22,21 @@ pub struct Distortion {
 }
 
 impl Distortion {
-    /// For the library; None where frames stay.
-    pub fn wanted(&self) -> Result<Option<ct::Distortion>> {
+    /// For the library; None where frames stay. What files tell is of the detector as it is.
+    pub fn wanted(&self, scan: &Scan, detector: &Detector) -> Result<Option<ct::Distortion>> {
         if *self == Self::default() {
             return Ok(None);
         }
-        let (centre, radial) = self.lens.as_deref().map(lens).transpose()?.unwrap_or_default();
-        let shifts = self.shifts.as_deref().map(shifts).transpose()?.unwrap_or_default();
+        let (mut centre, mut radial) = self.lens.as_deref().map(lens).transpose()?.unwrap_or_default();
+        if self.lens.is_some() {
+            let [_, rows, bins] = scan.views.source.shape();
+            centre = detector.place(centre, [rows, bins]);
+            // Of powers of a distance that is so many times smaller in wider pixels.
+            let n = detector.binning() as f64;
+            radial.iter_mut().enumerate().for_each(|(power, factor)| *factor *= n.powi(power as i32));
+        }
+        let mut shifts = self.shifts.as_deref().map(shifts).transpose()?.unwrap_or_default();
+        shifts.iter_mut().for_each(|shift| *shift = detector.step(*shift));
         let tilt = self.tilt.unwrap_or(0.0);
         Ok(Some(ct::Distortion { centre, radial, perspective: None, tilt, shifts }))
     }

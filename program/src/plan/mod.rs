@@ -20,7 +20,7 @@ use method::Method;
 use outliers::Outliers;
 use phase::Phase;
 use region::Region;
-pub use region::{Part, cut, range};
+pub use region::{Part, cut};
 use serde::{Deserialize, Serialize};
 use slices::Slices;
 use std::f64::consts::PI;
@@ -190,7 +190,7 @@ impl Plan {
             ct.set_iterative(iterative)?;
         }
         ct.set_outliers(outliers)?;
-        ct.set_distortion(distortion.wanted()?)?;
+        ct.set_distortion(distortion.wanted(scan, &self.input.detector)?)?;
         ct.set_phase(phase.wanted(scan.pixel.millimetres())?)?;
         ct.set_stripes(stripes.wanted()?)?;
         // Iterations take rows as they are.

@@ -1,5 +1,6 @@
 //! Which part of slices is made, how large its pixels are, and how slices lie.
 
+use crate::scan::range;
 use anyhow::{Result, ensure};
 use clap::Args;
 use isocenter::ct::{Geometry, crop};
@@ -26,12 +27,6 @@ pub struct Region {
     /// Turn slices counter-clockwise by so many degrees
     #[arg(long, value_name = "DEGREES", allow_negative_numbers = true)]
     rotate: Option<f64>,
-}
-
-/// Two ascending numbers.
-pub fn range(text: &str) -> Result<[usize; 2], String> {
-    let both = text.split_once("..").and_then(|(a, b)| Some([a.parse().ok()?, b.parse().ok()?]));
-    both.filter(|[a, b]| a < b).ok_or_else(|| "two ascending numbers are expected, as in 100..200".into())
 }
 
 /// A part of slices, as it lies in whole ones.

@@ -1,4 +1,4 @@
-//! Which projections are used.
+//! Which projections, flats and darks are used.
 
 use super::{Input, Scan};
 use anyhow::{Context, Result, bail, ensure};
@@ -6,7 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 /// Projections that a scan may have, at most.
 const MOST: usize = 1 << 26;
 
-/// Every `step`-th of some projections.
+/// Every `step`-th of some frames.
 struct Named {
     first: usize,
     end: usize,
@@ -19,7 +19,7 @@ impl Named {
     }
 }
 
-/// Projections counted from 0, the end of a range left out: "10", "55..60", "0..1800:2", and lists of these with commas.
+/// Frames counted from 0, the end of a range left out: "10", "55..60", "0..1800:2", and lists of these with commas.
 fn parse(text: &str) -> Result<Vec<Named>> {
     let part = |part: &str| {
         let number = |text: &str| {
@@ -38,20 +38,20 @@ fn parse(text: &str) -> Result<Vec<Named>> {
         };
         ensure!(step > 0, "{part}: a step of 0 leads nowhere");
         // A single number has no end before it, whatever comes behind the largest.
-        ensure!(first < end || first == usize::MAX, "{part}: there are no projections in it");
+        ensure!(first < end || first == usize::MAX, "{part}: there is nothing in it");
         Ok(Named { first, end, step })
     };
     text.split(',').map(|text| part(text.trim())).collect()
 }
 
-/// Those of so many projections that a text names.
-fn named(text: &str, views: usize) -> Result<Vec<bool>> {
-    let mut named = vec![false; views];
+/// Those of so many frames of a kind that a text names.
+fn named(text: &str, all: usize, what: &str) -> Result<Vec<bool>> {
+    let mut named = vec![false; all];
     for Named { first, end, step } in parse(text)? {
-        if first >= views || end > views {
-            bail!("{text}: the scan has {views} projections, which are counted from 0");
+        if first >= all || end > all {
+            bail!("{text}: the scan has {all} {what}, which are counted from 0");
         }
-        (first..end).step_by(step).for_each(|view| named[view] = true);
+        (first..end).step_by(step).for_each(|k| named[k] = true);
     }
     Ok(named)
 }
@@ -78,12 +78,12 @@ pub fn numbers(scan: &Scan, input: &Input) -> Result<Vec<usize>> {
 pub fn choose(scan: &mut Scan, input: &Input) -> Result<()> {
     let all = scan.views.which.len();
     let mut used = match &input.views {
-        Some(text) => named(text, all).context("--views")?,
+        Some(text) => named(text, all, "projections").context("--views")?,
         None => vec![true; all],
     };
     for (text, option) in [(&input.skip, "--skip"), (&input.left_out, "left_out")] {
         let Some(text) = text else { continue };
-        let skipped = named(text, all).context(option)?;
+        let skipped = named(text, all, "projections").context(option)?;
         used.iter_mut().zip(skipped).for_each(|(used, skipped)| *used &= !skipped);
     }
     if used.iter().all(|used| *used) {
@@ -115,12 +115,36 @@ pub fn keep(scan: &mut Scan, used: &[bool]) {
     scan.views.which.retain(|_| place.next() == Some(&true));
 }
 
+/// Leaves flats and darks out, counted over all groups in the order in which they were taken.
+pub fn without(scan: &mut Scan, flats: Option<&str>, darks: Option<&str>) -> Result<()> {
+    let groups = scan.flats.iter_mut().map(|flats| &mut flats.frames.which).collect();
+    let note = drop_some(groups, flats, "flats")?;
+    scan.notes.extend(note);
+    let group = scan.darks.iter_mut().map(|darks| &mut darks.which).collect();
+    let note = drop_some(group, darks, "darks")?;
+    scan.notes.extend(note);
+    Ok(())
+}
+
+/// Frames of a kind that are left out, if any, in words.
+fn drop_some(mut groups: Vec<&mut Vec<usize>>, skipped: Option<&str>, what: &str) -> Result<Option<String>> {
+    let Some(text) = skipped else { return Ok(None) };
+    let option = || format!("--skip-{what}");
+    let all = groups.iter().map(|which| which.len()).sum();
+    let skipped = named(text, all, what).with_context(option)?;
+    let left = skipped.iter().filter(|skipped| !**skipped).count();
+    ensure!(left > 0, "--skip-{what} {text}: no {what} are left of {all}");
+    let mut place = skipped.iter();
+    groups.iter_mut().for_each(|which| which.retain(|_| place.next() == Some(&false)));
+    Ok(Some(format!("{left} of {all} {what} are used")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn of(text: &str) -> Vec<usize> {
-        let named = named(text, 12).expect("projections");
+        let named = named(text, 12, "projections").expect("projections");
         (0..12).filter(|view| named[*view]).collect()
     }
 
@@ -144,13 +168,13 @@ mod tests {
             ("3..", "is expected"),
             ("-1", "is expected"),
             ("0..4:0", "step of 0"),
-            ("4..4", "no projections"),
-            ("5..3", "no projections"),
+            ("4..4", "nothing in it"),
+            ("5..3", "nothing in it"),
             ("12", "has 12 projections"),
             ("18446744073709551615", "has 12 projections"),
             ("0..13", "has 12 projections"),
         ] {
-            let error = named(text, 12).expect_err("an error").to_string();
+            let error = named(text, 12, "projections").expect_err("an error").to_string();
             assert!(error.contains(word), "{text}: {error}");
         }
     }

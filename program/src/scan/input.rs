@@ -1,6 +1,7 @@
 //! What is said of a scan besides its name.
 
 use super::angles::{self, Unit};
+use super::detector::Detector;
 use super::kind::Kind;
 use super::layout::keys;
 use super::place::{Place, Wanted};
@@ -84,6 +85,13 @@ pub struct Input {
     #[arg(skip)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub left_out: Option<String>,
+    /// Flats to leave out, counted from 0 over all of them in the order in which they were taken, as in 0,5..7: such as are saturated, or
+    /// were taken with the shutter closed
+    #[arg(long, value_name = "WHICH")]
+    pub skip_flats: Option<String>,
+    /// Darks to leave out, likewise
+    #[arg(long, value_name = "WHICH")]
+    pub skip_darks: Option<String>,
     /// What projections are [default: counts where there are flats; else what is floating point is line integrals]
     #[arg(long, value_enum)]
     pub input: Option<Kind>,
@@ -99,6 +107,10 @@ pub struct Input {
     /// Which NXtomo entry of a file that has several
     #[arg(long, value_name = "NAME")]
     pub entry: Option<String>,
+    /// What is done to frames before all else.
+    #[command(flatten)]
+    #[serde(skip_serializing_if = "Detector::is_empty")]
+    pub detector: Detector,
 }
 
 impl Input {

@@ -4,6 +4,7 @@ mod angles;
 pub mod chosen;
 mod data_exchange;
 mod elsewhere;
+mod detector;
 mod esrf;
 mod input;
 mod keyed;
@@ -21,6 +22,7 @@ mod tomcat;
 mod tree;
 mod units;
 
+pub use detector::{Detector, range};
 pub use input::{Input, Nan};
 pub use listing::images;
 pub use pixel::Pixel;
@@ -80,6 +82,7 @@ impl Scan {
         };
         input.apply(&mut scan, path)?;
         chosen::choose(&mut scan, input).with_context(of)?;
+        chosen::without(&mut scan, input.skip_flats.as_deref(), input.skip_darks.as_deref()).with_context(of)?;
         scan.flats.retain(|flats| !flats.frames.which.is_empty());
         scan.darks.take_if(|darks| darks.which.is_empty());
         scan.one_type();
@@ -89,6 +92,7 @@ impl Scan {
             (None, None) => {}
         }
         scan.check().with_context(of)?;
+        input.detector.apply(&mut scan).with_context(of)?;
         Ok(scan)
     }
 
@@ -139,12 +143,13 @@ impl Scan {
             bail!("there are no projections");
         }
         ensure!(rows > 0 && bins > 0, "projections have {rows} rows of {bins} bins");
-        let others = self.flats.iter().map(|flats| &flats.frames).chain(&self.darks);
-        for frames in others {
+        let flats = self.flats.iter().map(|flats| ("flats", "--flats", &flats.frames));
+        for (what, option, frames) in flats.chain(self.darks.iter().map(|darks| ("darks", "--darks", darks))) {
             let [_, r, b] = frames.source.shape();
-            if [r, b] != [rows, bins] {
-                bail!("flats or darks have {r} rows of {b} bins, projections {rows} of {bins}");
-            }
+            ensure!(
+                [r, b] == [rows, bins],
+                "{what} have {r} rows of {b} bins, and projections {rows} of {bins}: {option} names others, taken with the same part of the detector"
+            );
         }
         ensure!(
             views > 1,

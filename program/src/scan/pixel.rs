@@ -38,12 +38,19 @@ impl Pixel {
         }
     }
 
-    /// What is given beside the scan takes its place; a scan that is doubtful needs that.
-    pub fn settle(&mut self, given: Option<f64>) -> Result<()> {
+    /// Of so many by so many pixels.
+    pub fn binned(&mut self, n: usize) {
+        if let Self::Millimetres(side) = self {
+            *side *= n as f64;
+        }
+    }
+
+    /// What is given beside the scan, as a pixel of its detector, takes its place; a scan that is doubtful needs that.
+    pub fn settle(&mut self, given: Option<f64>, binning: usize) -> Result<()> {
         match (given, &*self) {
             (Some(side), _) => {
                 ensure!(side > 0.0 && side.is_finite(), "--pixel is {side}; it must be above 0");
-                *self = Self::Millimetres(side);
+                *self = Self::Millimetres(side * binning as f64);
             }
             (None, Self::Doubtful(told)) => bail!("{told}: --pixel MM gives the right one"),
             (None, _) => {}
@@ -68,7 +75,7 @@ mod tests {
     fn what_is_given_wins() {
         let settled = |pixel: &Pixel, given| {
             let mut pixel = pixel.clone();
-            pixel.settle(given).map(|()| pixel.millimetres())
+            pixel.settle(given, 1).map(|()| pixel.millimetres())
         };
         let doubtful = Pixel::of(650.0, "0.65 without units, which is taken for m");
         for pixel in [Pixel::Untold, Pixel::of(3.0, "3"), Pixel::of(f64::NAN, "a text"), doubtful.clone()] {
@@ -81,6 +88,11 @@ mod tests {
             "{error}"
         );
         assert_eq!(settled(&Pixel::Unread("it is a text".into()), None).expect("none"), None);
+        let mut binned = Pixel::of(0.5, "0.5");
+        binned.binned(3);
+        assert_eq!(binned.millimetres(), Some(1.5));
+        binned.settle(Some(0.25), 4).expect("a side");
+        assert_eq!(binned.millimetres(), Some(1.0));
         assert_eq!(settled(&Pixel::of(1e-6, "1 nm"), None).expect("a side"), Some(1e-6));
         assert!(settled(&Pixel::of(9e-7, "0.9 nm"), None).is_err());
     }

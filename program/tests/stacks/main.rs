@@ -3,6 +3,7 @@
 mod absent;
 mod angles;
 mod elsewhere;
+mod detector;
 mod entries;
 mod files;
 #[path = "../folder/mod.rs"]

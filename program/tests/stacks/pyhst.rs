@@ -203,7 +203,6 @@ fn what_is_not_to_be_had_is_refused_at_once() {
     assert!(["CONICITY = 1", "DZPERPROJ = 0.1", "NEW_KEY = 3"].iter().all(|key| told.contains(key)), "{told}");
     assert!(!["BINNING", "DXPERPROJ", "BH_LUT_FILE"].iter().any(|key| told.contains(key)), "{told}");
     for (more, word) in [
-        ("ROTATION_VERTICAL = NO\n", "an axis along rows"),
         ("FILE_INTERVAL = 2\n", "--angles"),
         ("TAKE_LOGARITHM = NO\n", "TAKE_LOGARITHM"),
         ("TAKE_LOGARITHM = PERHAPS\n", "PERHAPS"),
@@ -243,4 +242,35 @@ fn what_is_not_to_be_had_is_refused_at_once() {
     std::fs::write(folder.path("text.par"), "nothing\n").expect("a file");
     let output = isocenter(&folder, &["recon", "text.par"]);
     assert!(String::from_utf8_lossy(&output.stderr).contains("no parameter file"));
+}
+
+/// An axis along the rows of images, which the scan above has turned by the test.
+#[test]
+fn axis_along_rows() {
+    let folder = scan("pyhst-turned");
+    let turn = |image: &[u16]| (0..PLANE).map(|k| image[k % ROWS * BINS + k / ROWS]).collect::<Vec<_>>();
+    let write = |name: &str, image: &[u16]| {
+        let image = crate::files::bytes(&turn(image), 16, 1, false);
+        crate::files::edf(&folder.path(name), &[image], [BINS, ROWS], "UnsignedShort", false, "");
+    };
+    for (k, angle) in half_turn(VIEWS).into_iter().enumerate() {
+        write(&format!("bone_{k:04}.edf"), &projection(k, angle.to_radians()));
+    }
+    [0, 45, 90].into_iter().for_each(|position| write(&format!("refHST{position:04}.edf"), &flat(position)));
+    write("dark.edf", &DARK);
+    let sides = format!("NUM_IMAGE_1 = {ROWS}\nNUM_IMAGE_2 = {BINS}\nROTATION_VERTICAL = NO\n");
+    let (told, seen) = run(&folder, &sides, &[]).expect("success");
+    assert!(seen == volume(&folder, "whole.nx", &STEPS), "not the same to the bit");
+    assert!(told.contains("-> --transpose"), "{told}");
+    // The file's axis and rows are of the detector as it is.
+    for (words, word) in [
+        (["--bin", "2"], "a bin that --bin moves"),
+        (["--bin=2", "--axis=15"], "rows that --bin moves"),
+        (["--flip", "rows"], "rows that --flip moves"),
+        (["--crop-bins=4..60", "--rows=1..4"], "a bin that --crop-bins moves"),
+    ] {
+        let told = run(&folder, &sides, &words).expect_err("refused");
+        assert!(told.contains(word), "{words:?}: {told}");
+    }
+    run(&folder, &sides, &["--bin", "2", "--axis", "15.1", "--rows", "0..2"]).expect("success");
 }

@@ -54,6 +54,11 @@ impl Parameters {
             Some(option) => Fate::Ignored(format!("{option} is given")),
             None => Fate::Words(words.to_vec()),
         };
+        // Options that give bins and rows other numbers than the file has for them.
+        let upright = self.get("ROTATION_VERTICAL").is_none() || self.yes("ROTATION_VERTICAL")?;
+        let moving =
+            ["--bin", "--flip", "--transpose"].into_iter().filter(|option| upright || *option != "--transpose");
+        let moved = |more: &[&'static str]| moving.chain(more.iter().copied()).find(|option| given(option));
         Ok(match key {
             "CORRECT_FLATFIELD" | "TAKE_LOGARITHM" => {
                 match [self.yes("CORRECT_FLATFIELD")?, self.yes("TAKE_LOGARITHM")?] {
@@ -68,11 +73,14 @@ impl Parameters {
                 "whether angles are between files or between projections; --angles FIRST..LAST tells".into(),
             ),
             "ROTATION_VERTICAL" if self.yes(key)? => Fate::Scan("as it has to be".into()),
-            "ROTATION_VERTICAL" => Fate::Refused("an axis along rows".into()),
+            "ROTATION_VERTICAL" => unless(&["--transpose"], &["--transpose".into()]),
             // Bins are counted from the centre of the first, which is 0, as here: nabu quotes PyHST's sources so, in which the middle is
             // (bins - 1) / 2, and has back projectors from there. Some of the ESRF's scripts write bins / 2 for the middle.
             "ROTATION_AXIS_POSITION" => {
                 self.number(key)?;
+                if let (Some(option), false) = (moved(&["--crop-bins"]), given("--axis")) {
+                    return Ok(Fate::Refused(format!("a bin that {option} moves; --axis says where it is then")));
+                }
                 unless(&["--axis"], &[format!("--axis={value}")])
             }
             "START_VOXEL_3" | "END_VOXEL_3" => {
@@ -82,8 +90,13 @@ impl Parameters {
                     None => bail!("START_VOXEL_3 is said, and END_VOXEL_3 is not"),
                     Some(end) if end < start => bail!("START_VOXEL_3 is {start} and END_VOXEL_3 {end}"),
                     Some(_) if key == "START_VOXEL_3" => Fate::Scan("with END_VOXEL_3".into()),
-                    // From 1, the last included.
-                    Some(end) => unless(&["--rows"], &[format!("--rows={}..{end}", start - 1)]),
+                    Some(end) => match moved(&[]) {
+                        Some(option) if !given("--rows") => {
+                            Fate::Refused(format!("rows that {option} moves; --rows says which they are then"))
+                        }
+                        // From 1, the last included.
+                        _ => unless(&["--rows"], &[format!("--rows={}..{end}", start - 1)]),
+                    },
                 }
             }
             "DO_CCD_FILTER" if on() && !self.yes("CORRECT_FLATFIELD")? && !given("--outliers") => {
