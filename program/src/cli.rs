@@ -3,14 +3,15 @@
 use crate::commands;
 use crate::commands::bad_views::BadViews;
 use crate::plan::trial::Trial;
-use crate::plan::Steps;
+use crate::plan::{Overlap, Steps};
 use crate::scan::pyhst::{self, Parameters, Taken};
-use crate::scan::{Input, range};
+use crate::scan::{Input, is_table, range};
+use crate::table::{Place, Table};
 use crate::talk;
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, bail};
 use clap::{Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// From a scan to a volume file: parallel-beam CT
 ///
@@ -68,6 +69,8 @@ const EXAMPLES: &str = "examples:
   isocenter recon scan.nx --filter hann --cutoff 0.8 --columns 400..900 --lines 600..1100
   isocenter recon scan.nx --algorithm sirt --iterations 20 --subsets 10 --minimum 0
   isocenter recon scan.nx --algorithm total-variation --minimum 0
+  isocenter recon scan.nx --bin 2 --crop-bins 100..1900
+  isocenter recon scans.csv --phase --energy 20 --distance 300 --delta-beta 200
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
 
@@ -81,10 +84,12 @@ const SCAN: &str = "The scan:
   an image file    TIFF or EDF, with all projections
   sinograms        of any of these, with --sinograms: images are (views, bins), one a detector row
   scan.par         PyHST's parameters
+  scans.csv        of `recon`: a table, a scan a line; its first line names columns, scan and others that are called as options are. Each
+                   scan becomes a volume, or all of them one where a column z-mm or z-rows says where each lies
 `isocenter inspect` tells what was found, assumed and left out.";
 
 /// Where to compute.
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, PartialEq, Args)]
 pub struct Machine {
     /// auto: GPUs if there are any; cpu; gpu: all of them
     #[arg(long, default_value = "auto", value_parser = ["auto", "cpu", "gpu"], help_heading = "Machine")]
@@ -159,7 +164,7 @@ pub struct View {
     pub save: Option<PathBuf>,
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 pub struct Recon {
     /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
     #[arg(long_help = SCAN)]
@@ -174,6 +179,9 @@ pub struct Recon {
     /// First detector row and the one behind the last, as in 100..200 [default: all]
     #[arg(long, value_parser = range, value_name = "FIRST..END")]
     pub rows: Option<[usize; 2]>,
+    /// Of a table of scans that make one volume: what becomes of rows that two of them have [default: blend]
+    #[arg(long, value_enum)]
+    pub overlap: Option<Overlap>,
     /// Just measure how fast the scan is read, slices are made and the volume's folder is written, and tell how long a run takes
     #[arg(long, conflicts_with = "begin")]
     pub probe: bool,
@@ -193,6 +201,12 @@ pub struct Recon {
     /// What became of PyHST's parameters, if they are the scan.
     #[arg(skip)]
     pub taken: Option<Taken>,
+    /// Where the first row lies in a volume of several scans.
+    #[arg(skip)]
+    pub place: Option<Place>,
+    /// What the lines of a table say, if that is the scan.
+    #[arg(skip)]
+    pub lines: Vec<Recon>,
     #[command(flatten)]
     pub steps: Steps,
     #[command(flatten)]
@@ -200,25 +214,26 @@ pub struct Recon {
 }
 
 impl Cli {
-    /// Of a command line's words. What they leave open, PyHST's parameter file says, if that is the scan of `recon`.
+    /// Of a command line's words. What they leave open, a table or PyHST's parameter file says, if that is the scan of `recon`.
     pub fn read(words: Vec<OsString>) -> Result<Self> {
         // Before what the file says there may be options without those that they need.
         let first = Self::command().ignore_errors(true).try_get_matches_from(&words).ok();
         let scan = first.as_ref().and_then(|first| first.subcommand_matches("recon")?.get_one::<PathBuf>("scan"));
-        let Some(scan) = scan.filter(|scan| pyhst::is(scan)) else { return Ok(Self::try_parse_from(words)?) };
-        let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
-        let given = |option: &str| {
-            let rest = texts.iter().filter_map(|word| word.strip_prefix(option));
-            rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('='))
-        };
-        let told = || scan.display().to_string();
-        let taken = Parameters::read(scan)?.taken(given).with_context(told)?;
-        let more: Vec<_> = taken.words().map(OsString::from).collect();
-        let mut cli = Self::try_parse_from(words.iter().cloned().chain(more))?;
-        if let Command::Recon(recon) = &mut cli.command {
-            recon.taken = Some(taken);
+        match scan {
+            Some(scan) if is_table(scan) => {
+                let recon = Box::new(Recon::of_table(&words, scan)?);
+                Ok(Self { json: talk::is_json(), command: Command::Recon(recon) })
+            }
+            Some(scan) if pyhst::is(scan) => {
+                let (words, taken) = taken(words, scan)?;
+                let mut cli = Self::try_parse_from(words)?;
+                if let Command::Recon(recon) = &mut cli.command {
+                    recon.taken = Some(taken);
+                }
+                Ok(cli)
+            }
+            _ => Ok(Self::try_parse_from(words)?),
         }
-        Ok(cli)
     }
 
     /// Does what is said.
@@ -235,6 +250,50 @@ impl Cli {
             Command::View(view) => commands::view::run(&view),
         }
     }
+}
+
+/// Words and those that stand for what PyHST's parameter file says and they leave open.
+fn taken(mut words: Vec<OsString>, scan: &Path) -> Result<(Vec<OsString>, Taken)> {
+    let texts: Vec<_> = words.iter().map(|word| word.to_string_lossy()).collect();
+    let given = |option: &str| {
+        let rest = texts.iter().filter_map(|word| word.strip_prefix(option));
+        rest.into_iter().any(|rest| rest.is_empty() || rest.starts_with('='))
+    };
+    let told = || scan.display().to_string();
+    let taken = Parameters::read(scan)?.taken(given).with_context(told)?;
+    words.extend(taken.words().map(OsString::from));
+    Ok((words, taken))
+}
+
+impl Recon {
+    /// Of a table, with what each of its lines says besides these words.
+    fn of_table(words: &[OsString], path: &Path) -> Result<Self> {
+        let table = Table::read(path)?;
+        let mut lines = Vec::new();
+        for line in table.lines {
+            let told = || format!("{}, line {}", path.display(), line.number);
+            let mut words = [words, &line.words.iter().map(OsString::from).collect::<Vec<_>>()].concat();
+            let mut taken_over = None;
+            if pyhst::is(&line.scan) {
+                let (more, taken) = taken(words, &line.scan).with_context(told)?;
+                (words, taken_over) = (more, Some(taken));
+            }
+            let cli = Cli::try_parse_from(&words).map_err(|error| first_line(&error)).with_context(told)?;
+            let Command::Recon(mut recon) = cli.command else { bail!("{}: it is no line of `recon`", told()) };
+            (recon.scan, recon.place, recon.taken) = (line.scan, line.place, taken_over);
+            lines.push(*recon);
+        }
+        let mut recon = lines.first().cloned().context("the table has no scans")?;
+        (recon.scan, recon.lines) = (path.into(), lines);
+        Ok(recon)
+    }
+}
+
+/// What is wrong with a command line, without how it is used.
+fn first_line(error: &clap::Error) -> anyhow::Error {
+    let text = error.to_string();
+    let lines: Vec<_> = text.lines().take_while(|line| !line.trim().is_empty()).map(str::trim).collect();
+    anyhow::anyhow!("{}", lines.join(" ").trim_start_matches("error: "))
 }
 
 fn part(text: &str) -> Result<[usize; 2], String> {

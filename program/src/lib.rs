@@ -14,6 +14,7 @@ mod scan;
 mod sheet;
 pub mod status;
 mod stopwatch;
+mod table;
 pub mod talk;
 pub mod team;
 mod view;

@@ -2,15 +2,16 @@
 
 use super::axis::{Search, tell};
 use super::noise;
-use super::run::Prepared;
+use super::overlap;
+use super::run::prepared;
 use super::{geometry, shares};
 use crate::cli::Recon;
-use crate::plan::{Halves, Plan, Steps};
-use crate::scan::Scan;
+use crate::plan::{Halves, Overlap, Piece, Plan, Steps};
+use crate::scan::{Input, Scan};
 use crate::stopwatch::Stopwatch;
 use crate::talk;
 use crate::volume::{self, Format, journal, unfinished};
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 use isocenter::context::Context;
 use isocenter::ct::{Ct, FoundAxis, Output, Suggested};
 use serde_json::json;
@@ -30,14 +31,18 @@ const HALVES_FROM: f64 = 1.4 * PI;
 /// Bins to either side of an axis that is given where rows are looked at.
 const BESIDE_AXIS: f64 = 2.0;
 
+/// Of a scan, or of several that make one volume, each with its axis where that is given.
 pub fn decide(
     recon: &Recon,
+    pieces: Vec<(Piece, Option<f64>)>,
     context: &Arc<Context>,
-    (scan, left_out): (&Scan, Option<String>),
+    scans: &[Scan],
     stopwatch: &mut Stopwatch,
     processes: usize,
 ) -> Result<(Plan, Option<FoundAxis>)> {
-    let all = scan.views.source.shape()[1];
+    let (mut pieces, mut given): (Vec<_>, Vec<_>) = pieces.into_iter().unzip();
+    let high = |k: usize| scans[k].views.source.shape()[1];
+    let all = pieces[scans.len() - 1].row + high(scans.len() - 1);
     let rows = recon.rows.unwrap_or([0, all]);
     if rows[1] > all {
         bail!("--rows {}..{}: the scan has {all}", rows[0], rows[1]);
@@ -48,47 +53,93 @@ pub fn decide(
     steps.volume.kind(&output)?;
     volume::free(&output, format)?;
     let mut plan = begun(recon, output, rows, steps);
-    plan.input.left_out = left_out;
+    plan.axis = given[0].unwrap_or_default();
     plan.block = block(&plan.steps, rows[1] - rows[0], processes);
-    plan.check(&mut Ct::new(context.clone()), scan)?;
-    plan.whole(scan, &mut geometry(scan, all))?;
+    plan.overlap = recon.overlap.unwrap_or_default();
+    plan.input = match recon.lines.is_empty() {
+        true => pieces.remove(0).input,
+        // Each has its own.
+        false => Input { nan: recon.input.nan, ..Input::default() },
+    };
+    plan.scans = pieces;
+    // Of others none of their rows are wanted.
+    let wanted: Vec<_> = (0..scans.len()).filter(|k| !plan.of(*k, high(*k)).is_empty()).collect();
+    for &k in &wanted {
+        let own = plan.of(k, high(k));
+        own.check(&mut Ct::new(context.clone()), &scans[k])?;
+        own.whole(&scans[k], &mut geometry(&scans[k], high(k)))?;
+    }
     notes(&plan, context, processes);
     let percentiles = plan.steps.volume.open()?;
     // What they were stays in the plan, beside what is found by them.
     plan.steps.volume.percentiles = percentiles.map(Vec::from);
-    if let Some(earlier) = earlier(&plan, recon) {
+    if let Some(earlier) = earlier(&plan, &given) {
         let told = format!("axis {:.3}, as the run has it that ended early", earlier.axis);
         talk::tell("axis", json!({"axis": earlier.axis}), told);
         return Ok((earlier, None));
     }
-    let mut found = None;
-    let joined = match recon.axis {
-        None => {
-            let axis = search(context, scan, &plan, rows, None)?;
+    let (mut found, mut halves) = (None, Vec::new());
+    for &k in &wanted {
+        let own = plan.of(k, high(k));
+        if !plan.scans.is_empty() {
+            talk::tell("scan", json!({"path": talk::path(&own.scan)}), format_args!("{}:", own.scan.display()));
+        }
+        let (axis, joined) = match axis(context, &own, &scans[k], given[k]) {
+            Err(error) if !plan.scans.is_empty() => Err(error).with_context(|| own.scan.display().to_string()),
+            axis => axis,
+        }?;
+        if let Some(axis) = axis {
             tell(&axis, false);
             stopwatch.stage("axis");
-            plan.axis = axis.axis;
-            let half = axis.half_acquisition;
+            given[k] = Some(axis.axis);
             found = Some(axis);
-            Some(half)
         }
-        Some(axis) => joined_about(context, scan, &plan, axis),
-    };
+        halves.push(joined);
+    }
+    plan.scans.iter_mut().zip(&given).for_each(|(piece, axis)| piece.axis = axis.unwrap_or_default());
+    plan.axis = given[0].unwrap_or_default();
+    let is = |joined: &Option<bool>| joined.unwrap_or(false);
+    if plan.steps.slices.half_acquisition == Halves::Auto && halves.windows(2).any(|pair| is(&pair[0]) != is(&pair[1]))
+    {
+        bail!("some of the scans are half acquisitions, and some are not: --half-acquisition on or off says it of all");
+    }
+    let joined = halves.iter().flatten().next().copied();
     plan.steps.slices.half_acquisition = plan.steps.slices.half_acquisition.decided(joined);
+    if !plan.scans.is_empty() {
+        overlap::compare(context, &plan, scans)?;
+        stopwatch.stage("overlaps");
+    }
     if plan.steps.method.lacks_weight() {
-        let Suggested { weight, noise } = noise::suggested(context, &plan, scan)?;
+        // One for all: that of the first scan.
+        let first = wanted[0];
+        let Suggested { weight, noise } = noise::suggested(context, &plan.of(first, high(first)), &scans[first])?;
         let text = format_args!("regularisation {weight:.4e}, by a noise of {noise:.3e} in line integrals");
         talk::tell("regularisation", json!({"weight": weight, "noise": noise}), text);
         stopwatch.stage("noise");
         plan.steps.method.regularisation = Some(weight);
     }
     if let Some(percentiles) = percentiles {
-        let [low, high] = window(context, &plan, scan, percentiles)?;
+        let [low, high] = window(context, &plan, scans, percentiles)?;
         talk::tell("window", json!({"low": low, "high": high}), format_args!("window {low:.6e} to {high:.6e}"));
         stopwatch.stage("window");
         plan.steps.volume.window = Some(vec![low, high]);
     }
     Ok((plan, found))
+}
+
+/// The axis of a scan, if it is not given; and whether rows say that they are halves, if they are asked.
+fn axis(
+    context: &Arc<Context>,
+    plan: &Plan,
+    scan: &Scan,
+    given: Option<f64>,
+) -> Result<(Option<FoundAxis>, Option<bool>)> {
+    let Some(axis) = given else {
+        let axis = search(context, scan, plan, plan.rows, None)?;
+        let half = axis.half_acquisition;
+        return Ok((Some(axis), Some(half)));
+    };
+    Ok((None, joined_about(context, scan, plan, axis)))
 }
 
 /// Tells what is asked for and makes no difference here.
@@ -111,7 +162,18 @@ fn block(steps: &Steps, slices: usize, processes: usize) -> usize {
 pub fn begun(recon: &Recon, output: PathBuf, rows: [usize; 2], mut steps: Steps) -> Plan {
     steps.method = steps.method.settled();
     let (scan, input, axis) = (recon.scan.clone(), recon.input.clone(), recon.axis.unwrap_or_default());
-    Plan { scan, output, axis, rows, block: shares::block(rows[1] - rows[0], 1), pixel: recon.pixel, input, steps }
+    Plan {
+        scan,
+        output,
+        axis,
+        rows,
+        block: shares::block(rows[1] - rows[0], 1),
+        pixel: recon.pixel,
+        input,
+        steps,
+        overlap: Overlap::default(),
+        scans: Vec::new(),
+    }
 }
 
 /// Searches the axis in some rows.
@@ -135,12 +197,15 @@ pub fn joined_about(context: &Arc<Context>, scan: &Scan, plan: &Plan, axis: f64)
     near.ok().map(|near| near.half_acquisition)
 }
 
-/// The plan of a run that ended early, if it is the one that is wanted now, but for what it has found.
-fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
+/// The plan of a run that ended early, if it is the one that is wanted now, but for what it has found; axes as far as they are given.
+fn earlier(wanted: &Plan, given: &[Option<f64>]) -> Option<Plan> {
     let earlier = Plan::read(&wanted.path()).ok()?;
     journal::begun(&unfinished(&wanted.output).ok()?, &earlier.text().ok()?).ok()?;
     let mut same = wanted.clone();
-    (same.axis, same.block) = (recon.axis.unwrap_or(earlier.axis), earlier.block);
+    (same.axis, same.block) = (given[0].unwrap_or(earlier.axis), earlier.block);
+    for ((piece, earlier), given) in same.scans.iter_mut().zip(&earlier.scans).zip(given) {
+        piece.axis = given.unwrap_or(earlier.axis);
+    }
     if same.steps.slices.half_acquisition == Halves::Auto {
         same.steps.slices.half_acquisition = earlier.steps.slices.half_acquisition;
     }
@@ -154,7 +219,7 @@ fn earlier(wanted: &Plan, recon: &Recon) -> Option<Plan> {
 }
 
 /// The volume's name, made of the scan's where none is given, and its kind.
-fn output(recon: &Recon) -> (PathBuf, Format) {
+pub fn output(recon: &Recon) -> (PathBuf, Format) {
     let format = recon.steps.volume.format;
     let beside = |format: Format| PathBuf::from(format!("{}_volume{}", stem(&recon.scan), format.ending()));
     let output = recon.output.clone().unwrap_or_else(|| beside(format.unwrap_or(Format::Hdf5)));
@@ -176,8 +241,9 @@ pub fn stem(scan: &Path) -> String {
 }
 
 /// Percentiles of some slices, spread evenly.
-fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2]) -> Result<[f64; 2]> {
-    let mut prepared = Prepared::new(context, plan, scan, &Output::default())?;
+fn window(context: &Arc<Context>, plan: &Plan, scans: &[Scan], percentiles: [f64; 2]) -> Result<[f64; 2]> {
+    let output = Output::default();
+    let mut prepared = prepared(context, plan, scans, &output)?;
     if plan.steps.method.together() {
         bail!(
             "--variation volume makes all slices together, and some of them do not tell percentiles: --window LOW HIGH gives the window"
@@ -188,7 +254,7 @@ fn window(context: &Arc<Context>, plan: &Plan, scan: &Scan, percentiles: [f64; 2
     let [_, ny, nx] = prepared.shape();
     // Odd, so that columns take turns.
     let step = (count * ny * nx).div_ceil(VALUES) | 1;
-    let part = prepared.part.clone();
+    let part = prepared.any().part.clone();
     let radius = plan.steps.volume.mask_radius.unwrap_or(f64::INFINITY) * part.whole[0].min(part.whole[1]) as f64 / 2.0;
     let mut values: Vec<f32> = Vec::new();
     let phase = plan.steps.phase.method.is_some();

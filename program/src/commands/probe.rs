@@ -1,6 +1,7 @@
 //! `isocenter recon --probe`: how fast a scan is read, slices are made, and a folder is written, here and now.
 
-use super::run::Prepared;
+use super::joined::Joined;
+use super::run::{Prepared, prepared};
 use crate::frames::Frames;
 use crate::memory::{at_least, zeros};
 use crate::plan::Plan;
@@ -31,16 +32,19 @@ struct Rates {
     written: f64,
 }
 
-pub fn run(context: &Arc<Context>, plan: &Plan, scan: &Scan, team: &dyn Team) -> Result<()> {
+pub fn run(context: &Arc<Context>, plan: &Plan, scans: &[Scan], team: &dyn Team) -> Result<()> {
     if plan.steps.method.together() {
         bail!(
             "--probe makes some slices, which does not tell how long --variation volume takes for all of them together"
         );
     }
     let output = plan.steps.volume.wanted()?;
-    let mut prepared = Prepared::new(context, plan, scan, &output)?;
+    let mut prepared = prepared(context, plan, scans, &output)?;
+    // Of several that make one volume, the first that has some of its rows.
+    let which = prepared.used()[0];
+    let (scan, own) = (&scans[which], plan.of(which, scans[which].views.source.shape()[1]));
     let [slices, ny, nx] = prepared.shape();
-    let own = Rates { read: read(plan, scan, team)?, made: made(&mut prepared, plan)?, written: write(plan, team)? };
+    let own = Rates { read: read(&own, scan, team)?, made: made(&mut prepared, plan)?, written: write(plan, team)? };
     let sum = |rate: f64| Ok::<f64, anyhow::Error>(team.gathered(rate)?.iter().sum());
     let all = Rates { read: sum(own.read)?, made: sum(own.made)?, written: sum(own.written)? };
     if team.rank() > 0 {
@@ -103,15 +107,15 @@ fn read(plan: &Plan, scan: &Scan, team: &dyn Team) -> Result<f64> {
 }
 
 /// Makes slices for some time.
-fn made(prepared: &mut Prepared, plan: &Plan) -> Result<f64> {
+fn made(prepared: &mut Joined<Prepared>, plan: &Plan) -> Result<f64> {
     let [first, end] = plan.rows;
     let mut count = (end - first).min(4);
     loop {
         // What is made once is made before.
         prepared.stream(first..first + count, |_, _| Ok(()))?;
-        let (begun, read) = (Instant::now(), prepared.read);
+        let (begun, read) = (Instant::now(), prepared.read());
         prepared.stream(first..first + count, |_, _| Ok(()))?;
-        let taken = begun.elapsed().saturating_sub(prepared.read - read);
+        let taken = begun.elapsed().saturating_sub(prepared.read() - read);
         if begun.elapsed() > LONG / 2 || count == end - first {
             return Ok(count as f64 / taken.as_secs_f64());
         }

@@ -1,12 +1,13 @@
 //! A plan at work: block after block of slices, from the scan file through the library into the volume file.
 
 use super::history::{gathered, together};
+use super::joined::{Encoding, Joined, Slices, Write};
 use super::pictures::{Sections, Stored};
 use super::shares;
 use super::{array, geometry, input, plan, plan_of};
 use crate::frames::{Ahead, Frames, following};
 use crate::memory::at_least;
-use crate::plan::{Part, Plan, cut};
+use crate::plan::{Part, Piece, Plan, cut};
 use crate::report::{Image, Iterations, Report, Section, peak};
 use crate::scan::Scan;
 use crate::stopwatch::Stopwatch;
@@ -16,9 +17,11 @@ use crate::volume::{About, Places, Sliced, Volume, Wanted, behind, discard, unfi
 use crate::watch::Watch;
 use crate::{status, talk};
 use anyhow::{Context as _, Result, bail};
-use isocenter::array::ArrayMut;
+use isocenter::array::{ArrayMut, DType};
 use isocenter::context::{Compute, Context, ContextOptions};
-use isocenter::ct::{Algorithm, Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Iterated, Options, Output, Slab};
+use isocenter::ct::{
+    Algorithm, Ct, Filter, FlatFitOptions, FoundAxis, Geometry, Iterated, Options, Output, Slab, Window,
+};
 use isocenter::error::{Error, Status};
 use serde_json::json;
 use std::cell::RefCell;
@@ -53,7 +56,8 @@ pub struct Run<'a> {
     pub context: Arc<Context>,
     pub watch: Arc<Watch>,
     pub plan: Plan,
-    pub scan: Scan,
+    /// One, or those that make one volume.
+    pub scans: Vec<Scan>,
     /// Of the search, where there was one.
     pub axis: Option<FoundAxis>,
     pub stopwatch: Stopwatch,
@@ -67,6 +71,7 @@ pub struct Prepared<'a> {
     /// Of each slice, what is wanted of it, and whether it is cut out of whole ones.
     pub part: Part,
     cuts: bool,
+    output: Output,
     /// Bytes of a number, and of a slice that is wanted.
     size: usize,
     slice: usize,
@@ -119,7 +124,19 @@ impl<'a> Prepared<'a> {
         let ct = plan_of(context, scan, &wanted.steps.flats, &rows, whole)?;
         let (geometry, ahead) = (ct.geometry()?.clone(), Ahead::new(&scan.views));
         let (read, iterations) = (Duration::ZERO, Vec::new());
-        let mut prepared = Self { ct, geometry, scan, part, cuts: false, size: 0, slice: 0, ahead, read, iterations };
+        let mut prepared = Self {
+            ct,
+            geometry,
+            scan,
+            part,
+            cuts: false,
+            output: output.clone(),
+            size: 0,
+            slice: 0,
+            ahead,
+            read,
+            iterations,
+        };
         prepared.place(wanted)?;
         if wanted.steps.flats.eigenflats.is_some() {
             fit(&mut prepared.ct, scan, &rows)?;
@@ -151,9 +168,15 @@ impl<'a> Prepared<'a> {
 
     fn steps(&mut self, wanted: &Plan, output: &Output) -> Result<()> {
         wanted.set_up(&mut self.ct, self.scan)?;
+        self.store(output.clone())
+    }
+
+    /// Has slices stored in this way from now on.
+    fn store(&mut self, output: Output) -> Result<()> {
         self.ct.set_output(output.clone())?;
         self.size = output.dtype.size();
         self.slice = self.part.sides().iter().product::<usize>() * self.size;
+        self.output = output;
         Ok(())
     }
 
@@ -168,9 +191,9 @@ impl<'a> Prepared<'a> {
         self.scan.pixel.millimetres().map(|_| self.geometry.pixel_size)
     }
 
-    /// Where its voxels are, the first of which is of this detector row.
-    fn places(&self, row: usize) -> Places {
-        let Geometry { bin_pitch: apart, pixel_size: side, rows, .. } = self.geometry;
+    /// Where its voxels are, the first of which is of this row of so many.
+    fn places(&self, row: usize, rows: usize) -> Places {
+        let Geometry { bin_pitch: apart, pixel_size: side, .. } = self.geometry;
         let [line, column] = self.part.off_axis([0, 0]);
         let first = [row as f64 - (rows as f64 - 1.0) / 2.0, line, column];
         Places { step: [apart, side, side], first, known: self.scan.pixel.millimetres().is_some() }
@@ -178,7 +201,7 @@ impl<'a> Prepared<'a> {
 
     /// Makes the slices of some detector rows, and gives them to `write` with the number of the first among them.
     pub fn stream(&mut self, rows: Range<usize>, mut write: impl FnMut(usize, &[u8]) -> Result<()>) -> Result<()> {
-        let Self { ct, geometry, scan, part: kept, cuts, size, slice, ahead, read: reading, iterations } = self;
+        let Self { ct, geometry, scan, part: kept, cuts, size, slice, ahead, read: reading, iterations, .. } = self;
         let mut most = 0;
         let all = geometry.rows;
         // What callbacks hand on is a text; the error itself tells what kind it is.
@@ -226,25 +249,106 @@ impl<'a> Prepared<'a> {
     }
 }
 
+impl Slices for Prepared<'_> {
+    fn shape(&self) -> [usize; 3] {
+        self.shape()
+    }
+
+    fn stream(&mut self, rows: Range<usize>, write: &mut Write) -> Result<()> {
+        self.stream(rows, write)
+    }
+
+    fn values(&mut self, rows: Range<usize>, write: &mut Write) -> Result<()> {
+        let stored = self.output.clone();
+        self.store(Output { dtype: DType::F32, window: None, ..stored.clone() })?;
+        let made = self.stream(rows, write);
+        self.store(stored)?;
+        made
+    }
+
+    fn memory(&self) -> Result<u64> {
+        Ok(self.ct.memory()?)
+    }
+
+    fn read(&self) -> Duration {
+        self.read
+    }
+
+    fn iterations(&self) -> &[Vec<Iterated>] {
+        &self.iterations
+    }
+}
+
+/// Rows of the volume that each scan of a plan has.
+pub fn rows_of(wanted: &Plan, scans: &[Scan]) -> Vec<Range<usize>> {
+    let first = |k: usize| wanted.scans.get(k).map_or(0, |piece| piece.row);
+    scans.iter().enumerate().map(|(k, scan)| first(k)..first(k) + scan.views.source.shape()[1]).collect()
+}
+
+/// The library's plan of a run for each of its scans, with the volume stored in this way.
+pub fn prepared<'a>(
+    context: &'a Arc<Context>,
+    wanted: &'a Plan,
+    scans: &'a [Scan],
+    output: &'a Output,
+) -> Result<Joined<'a, Prepared<'a>>> {
+    let [first, end] = wanted.rows;
+    let rows = rows_of(wanted, scans);
+    let all = rows.last().map_or(0, |last| last.end);
+    if first >= end || end > all {
+        bail!("rows {first}..{end}: the scan has {all}");
+    }
+    if wanted.steps.method.together() && scans.len() > 1 {
+        bail!("--variation volume makes all slices together, and these are of several scans");
+    }
+    let high = |k: usize| scans[k].views.source.shape()[1];
+    // Where more is seen about the axis of one, others have as much.
+    let mut wide = 0;
+    for (k, scan) in scans.iter().enumerate() {
+        let own = wanted.of(k, high(k));
+        if !own.is_empty() {
+            wide = wide.max(own.whole(scan, &mut geometry(scan, high(k)))?.whole[1]);
+        }
+    }
+    let make = move |k: usize| {
+        let scan: &Scan = &scans[k];
+        let mut own = wanted.of(k, high(k));
+        if scans.len() == 1 {
+            return Prepared::new(context, &own, scan, output);
+        }
+        own.steps.region.widen(wide);
+        Prepared::new(context, &own, scan, output).with_context(|| own.scan.display().to_string())
+    };
+    let window = match output.window {
+        Some(Window::Given { low, high }) => [low, high],
+        // Of floating point there is none, and those that are not found yet are found from it.
+        _ => [0.0, 1.0],
+    };
+    Joined::new(rows, first..end, wanted.overlap, Encoding { dtype: output.dtype, window }, make)
+}
+
 impl Run<'_> {
     /// Makes the volume, or what is left of it, and the report; of a new run also its plan, beside the volume.
     pub fn go(mut self, new: bool, task: Task) -> Result<()> {
         let mut stopwatch = std::mem::take(&mut self.stopwatch);
-        let Self { plan: wanted, scan, team, .. } = &self;
-        if same_file(&wanted.scan, &wanted.output) {
+        let Self { plan: wanted, scans, team, .. } = &self;
+        let scan = &scans[0];
+        let mut files = wanted.scans.iter().map(|piece| &piece.scan).chain([&wanted.scan]);
+        if files.any(|file| same_file(file, &wanted.output)) {
             bail!("{}: the scan is read from this file; the volume needs another name", wanted.output.display());
         }
         if wanted.steps.volume.open()?.is_some() {
             bail!("the plan has no window: steps.volume.window says what integers hold");
         }
         let output = wanted.steps.volume.wanted()?;
-        let mut prepared = Prepared::new(&self.context, wanted, scan, &output)?;
+        let mut prepared = prepared(&self.context, wanted, scans, &output)?;
         let shape @ [slices, ny, nx] = prepared.shape();
-        let memory = prepared.ct.memory()?;
+        let memory = prepared.memory()?;
         let text = wanted.text()?;
         let (format, compression) = wanted.steps.volume.kind(&wanted.output)?;
         let (row, stored) = (wanted.rows[0], Stored::new(&wanted.steps.volume.window, output.dtype));
-        let (places, scale) = (prepared.places(row), stored.scale);
+        let all = rows_of(wanted, scans).last().map_or(0, |last| last.end);
+        let (places, scale) = (prepared.any().places(row, all), stored.scale);
         let about = About { title: scan.title.as_deref(), places, row, scale, plan: &text, labels: &[] };
         let (dtype, block) = (output.dtype, wanted.block);
         let volume = Wanted { path: &wanted.output, format, compression, shape, dtype, block, about };
@@ -270,7 +374,7 @@ impl Run<'_> {
         let writing = made.inspect_err(|_| self.clear(&text))?;
         // What others have made is on disk.
         team.meet()?;
-        let found = gathered(*team, together(&prepared.iterations))?;
+        let found = gathered(*team, together(&prepared.iterations()))?;
         stopwatch.stage("slices");
         let unfinished = unfinished(&wanted.output)?;
         let last = match task {
@@ -280,7 +384,7 @@ impl Run<'_> {
         if !last {
             return Ok(());
         }
-        let [line, column] = [0, 1].map(|k| prepared.part.kept[k].start);
+        let [line, column] = [0, 1].map(|k| prepared.any().part.kept[k].start);
         let sections = Sections { stored: &stored, shape, first: [row, line, column] };
         let sections = sections.of(&*volume, &volume.through()?)?;
         volume.finish()?;
@@ -288,7 +392,7 @@ impl Run<'_> {
         stopwatch.stage("finishing");
         let made = blocks.iter().map(|k| ((k + 1) * wanted.block).min(slices) - k * wanted.block).sum();
         let iterations = Iterations { found, slices: made, of: slices };
-        self.report((sections, places, iterations), [prepared.read, writing], shape, memory, &stopwatch)?;
+        self.report((sections, places, iterations), [prepared.read(), writing], shape, memory, &stopwatch)?;
         stopwatch.stage("report");
         let (path, seconds) = (talk::path(&wanted.output), stopwatch.elapsed().as_secs_f64());
         let event = json!({
@@ -343,11 +447,11 @@ impl Run<'_> {
     fn blocks(
         &self,
         blocks: &[usize],
-        prepared: &mut Prepared,
+        prepared: &mut Joined<Prepared>,
         volume: &dyn Volume,
         journal: &mut Journal,
     ) -> Result<Duration> {
-        let ([first, end], block, slice) = (self.plan.rows, self.plan.block, prepared.slice);
+        let ([first, end], block, slice) = (self.plan.rows, self.plan.block, prepared.slice());
         let shares = shares::shares(blocks, self.team.size());
         let all = blocks.len().max(1) as f64;
         behind::written(volume, journal, |behind| {
@@ -363,11 +467,14 @@ impl Run<'_> {
                     if self.plan.by_blocks() { share.clone().map(|k| k..k + 1).collect() } else { vec![share.clone()] };
                 for piece in pieces {
                     let done = before + piece.start - share.start;
-                    self.watch.part(done as f64 / all, piece.len() as f64 / all);
+                    let next = |made: f64, part: f64| {
+                        let blocks = piece.len() as f64;
+                        self.watch.part((done as f64 + made * blocks) / all, part * blocks / all);
+                    };
                     let start = piece.start * block;
                     let rows = first + start..(first + piece.end * block).min(end);
                     let mut begun = piece.start;
-                    prepared.stream(rows.clone(), |at, slices| {
+                    prepared.stream_by(rows.clone(), next, |at, slices| {
                         behind.slices(start + at, slices)?;
                         let made = rows.start + at + slices.len() / slice;
                         while begun < piece.end && (first + (begun + 1) * block).min(end) <= made {
@@ -404,7 +511,11 @@ impl Run<'_> {
         memory: u64,
         stopwatch: &Stopwatch,
     ) -> Result<()> {
-        let Self { plan: wanted, scan, .. } = self;
+        let Self { plan: wanted, scans, .. } = self;
+        let row = wanted.rows[0] + shape[0] / 2;
+        // The last that has the row.
+        let which = rows_of(wanted, scans).iter().rposition(|rows| rows.contains(&row)).unwrap_or_default();
+        let (scan, own) = (&scans[which], wanted.of(which, scans[which].views.source.shape()[1]));
         let ([_, all, bins], [slices, ny, nx]) = (scan.views.source.shape(), shape);
         let (views, dtype) = (scan.views.which.len(), wanted.steps.volume.dtype());
         let seconds = |time: Duration| format!("{:.2} s", time.as_secs_f64());
@@ -414,20 +525,21 @@ impl Run<'_> {
             peak::memory().map(|bytes| format!("{:.1} MB at its peak, ", bytes as f64 / 1e6)).unwrap_or_default();
         let taken = [stopwatch.elapsed(), read, write].map(seconds);
         let facts = vec![
-            ("scan", format!("{}, {}", wanted.scan.display(), scan.format)),
+            ("scan", format!("{}, {}", own.scan.display(), scan.format)),
+            ("scans", listed(wanted)),
             ("title", scan.title.clone().unwrap_or_default()),
             ("projections", format!("{views} of {all} rows x {bins} bins, {frames}")),
-            ("left out", wanted.input.left_out.clone().unwrap_or_default()),
+            ("left out", own.input.left_out.clone().unwrap_or_default()),
             ("volume", format!("{slices} slices of {ny} x {nx}, {dtype:?}: {megabytes:.1} MB")),
-            ("axis", format!("{:.3}", wanted.axis)),
+            ("axis", format!("{:.3}", own.axis)),
             ("method", wanted.steps.method.told()),
             ("time", format!("{} in all; {} went on reading, {} on writing beside", taken[0], taken[1], taken[2])),
             ("memory", format!("{peak}{:.1} MB of the library", memory as f64 / 1e6)),
             ("isocenter", env!("CARGO_PKG_VERSION").into()),
         ];
-        let sinogram = self.sinogram(wanted.rows[0] + slices / 2)?;
+        let sinogram = self.sinogram(scan, &own, row - wanted.scans.get(which).map_or(0, |piece| piece.row), row)?;
         let title = wanted.output.display().to_string();
-        let (axis, found) = (wanted.axis, self.axis.clone());
+        let (axis, found) = (own.axis, self.axis.clone());
         let (stages, plan) = (stopwatch.stages().to_vec(), wanted.text()?);
         let report = Report { title, facts, stages, sections, places, sinogram, axis, found, iterations, plan };
         let path = wanted.output.with_extension("html");
@@ -436,9 +548,8 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// Line integrals of a detector row as they are measured.
-    fn sinogram(&self, row: usize) -> Result<Image> {
-        let Self { scan, plan: wanted, .. } = self;
+    /// Line integrals of a detector row as they are measured, which is this one of the volume.
+    fn sinogram(&self, scan: &Scan, wanted: &Plan, row: usize, of_volume: usize) -> Result<Image> {
         let [_, _, bins] = scan.views.source.shape();
         let views = scan.views.which.len();
         // A row is not worth a GPU; and Ctrl-C does not end a run whose volume is there.
@@ -455,8 +566,18 @@ impl Run<'_> {
         let mut values = vec![0.0; views * bins];
         let to = ArrayMut::new(&mut values, [views, 1, bins])?;
         ct.filter(array(&bytes, scan.views.source.dtype(), [views, 1, bins]), to).context("the report's sinogram")?;
-        Ok(Image { values, columns: bins, caption: format!("line integrals of row {row}, views from top to bottom") })
+        Ok(Image {
+            values,
+            columns: bins,
+            caption: format!("line integrals of row {of_volume}, views from top to bottom"),
+        })
     }
+}
+
+/// Scans that make one volume, in words.
+fn listed(plan: &Plan) -> String {
+    let one = |piece: &Piece| format!("{} from row {} on, axis {:.3}", piece.scan.display(), piece.row, piece.axis);
+    plan.scans.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
 /// A number that was told.

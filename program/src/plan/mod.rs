@@ -4,6 +4,7 @@ mod distortion;
 mod method;
 mod outliers;
 mod phase;
+mod piece;
 mod region;
 mod slices;
 mod stripes;
@@ -27,6 +28,8 @@ use std::f64::consts::PI;
 use std::path::{Path, PathBuf};
 pub use stripes::Stripes;
 use volume::Volume;
+
+pub use piece::{Overlap, Piece};
 
 /// When rows of a full turn about an axis near an edge are joined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -130,9 +133,28 @@ pub struct Plan {
     /// What is done.
     #[serde(default)]
     pub steps: Steps,
+    /// What becomes of rows that two of several scans have.
+    #[serde(default, skip_serializing_if = "Overlap::is_default")]
+    pub overlap: Overlap,
+    /// Scans that make one volume, from its first row on, where it is made of several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub scans: Vec<Piece>,
 }
 
 impl Plan {
+    /// Whether it has no rows.
+    pub fn is_empty(&self) -> bool {
+        self.rows[0] >= self.rows[1]
+    }
+
+    /// Of one of the scans, which has so many rows, as if it were alone.
+    pub fn of(&self, which: usize, rows: usize) -> Self {
+        let Some(piece) = self.scans.get(which) else { return self.clone() };
+        let Piece { scan, row, axis, input } = piece.clone();
+        let rows = self.rows.map(|at| at.saturating_sub(row).min(rows));
+        Self { scan, axis, input, rows, scans: Vec::new(), ..self.clone() }
+    }
+
     pub fn read(path: &Path) -> Result<Self> {
         let text = std::fs::read_to_string(path).with_context(|| format!("reading {}", path.display()))?;
         Self::parse(&text).with_context(|| path.display().to_string())
@@ -151,6 +173,12 @@ impl Plan {
                 plan.block,
                 end - first
             );
+        }
+        if plan.scans.first().is_some_and(|first| first.axis != plan.axis) {
+            bail!("axis is {}, and each of the scans has its own: that of the first has to be the same", plan.axis);
+        }
+        if plan.scans.iter().any(|piece| piece.input.nan != plan.input.nan) {
+            bail!("input.nan differs among the scans: it must be one for all");
         }
         Ok(plan)
     }

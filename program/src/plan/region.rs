@@ -66,6 +66,11 @@ impl Part {
 }
 
 impl Region {
+    /// Makes whole slices of so many columns and lines, unless it is said of how many.
+    pub fn widen(&mut self, side: usize) {
+        self.width.get_or_insert(side);
+    }
+
     /// Sets whole slices up, of which rows show so many bins' width; gives the part that is wanted.
     pub fn set(&self, geometry: &mut Geometry, bins: f64) -> Result<Part> {
         if let Some(voxel) = self.voxel {

@@ -113,6 +113,17 @@ fn pattern(path: &Path) -> Result<Vec<PathBuf>> {
     Ok(files)
 }
 
+/// Whether a path is that of a table of scans.
+pub fn is_table(path: &Path) -> bool {
+    let extension = path.extension().map(|extension| extension.to_string_lossy().to_ascii_lowercase());
+    extension.is_some_and(|extension| matches!(extension.as_str(), "csv" | "tsv" | "txt"))
+}
+
+/// Whether a path is a pattern that files fit.
+pub fn is_of_files(path: &Path) -> bool {
+    is_pattern(path) && pattern(path).is_ok()
+}
+
 /// The images of a folder, a pattern or a file, all of one kind.
 pub fn images(path: &Path) -> Result<(Kind, Vec<PathBuf>)> {
     let mut files = if path.is_dir() {

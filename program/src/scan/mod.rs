@@ -3,8 +3,8 @@
 mod angles;
 pub mod chosen;
 mod data_exchange;
-mod elsewhere;
 mod detector;
+mod elsewhere;
 mod esrf;
 mod input;
 mod keyed;
@@ -24,7 +24,7 @@ mod units;
 
 pub use detector::{Detector, range};
 pub use input::{Input, Nan};
-pub use listing::images;
+pub use listing::{images, is_of_files, is_table};
 pub use pixel::Pixel;
 
 use angles::listed;
@@ -71,6 +71,7 @@ impl Scan {
     /// Reads all but the frames.
     pub fn open(path: &Path, input: &Input) -> Result<Self> {
         let of = || path.display().to_string();
+        ensure!(!is_table(path), "{} has the name of a table of scans, which `recon` takes", of());
         elsewhere::check(path)?;
         input.fits(path)?;
         let mut scan = if stack::is(path) {

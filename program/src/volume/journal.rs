@@ -169,7 +169,7 @@ fn lock(file: &File, path: &Path) -> Result<()> {
 }
 
 /// Fowler, Noll and Vo's hash: plans differ by accident, not on purpose.
-fn digest(text: &str) -> u64 {
+pub fn digest(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3))
 }
 

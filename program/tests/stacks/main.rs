@@ -2,8 +2,8 @@
 
 mod absent;
 mod angles;
-mod elsewhere;
 mod detector;
+mod elsewhere;
 mod entries;
 mod files;
 #[path = "../folder/mod.rs"]
@@ -22,3 +22,4 @@ mod reading;
 mod refused;
 mod scans;
 mod spoiled;
+mod tables;

@@ -272,5 +272,6 @@ fn axis_along_rows() {
         let told = run(&folder, &sides, &words).expect_err("refused");
         assert!(told.contains(word), "{words:?}: {told}");
     }
-    run(&folder, &sides, &["--bin", "2", "--axis", "15.1", "--rows", "0..2"]).expect("success");
+    run(&folder, &format!("{sides}BINNING = 2\n"), &["--bin", "2", "--axis", "15.1", "--rows", "0..2"])
+        .expect("success");
 }

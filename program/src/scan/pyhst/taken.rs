@@ -117,6 +117,7 @@ impl Parameters {
                 }
                 unless(&["--phase"], &["--phase=paganin".into(), format!("--phase-length={length}")])
             }
+            "BINNING" if given("--bin") => Fate::Ignored("--bin is given".into()),
             "PAGANIN_Lmicron" if self.yes("DO_PAGANIN")? => Fate::Scan("with DO_PAGANIN".into()),
             "PUS" | "PUC" if self.yes("DO_PAGANIN")? => {
                 let [sigma, amount] = [self.number("PUS")?.unwrap_or(0.0), self.number("PUC")?.unwrap_or(0.0)];
