@@ -2308,7 +2308,7 @@ isoc_status isoc_ct_find_axis(isoc_ct *ct,
 // in how many threads has no say. With t = (raw - dark) / (flat - dark), of the mean flat, cut to -0.5 to 0.5:
 //
 // Black: the mean of t and four of its standard errors are below 0.004, and below a third of what a tenth of the views exceed, over 256 values at
-// least. So a sample that leaves a hundredth of the beam is not black, nor when the beam has decayed to a half. Where the dark is noisy, and the
+// least, or 16 where flats have a million counts in those that are looked at. So a sample that leaves a hundredth of the beam is not black, nor when the beam has decayed to a half. Where the dark is noisy, and the
 // detector small, or the dark level has drifted by more, black views may be doubtful alone. Frozen: at least a third of
 // all views differ from the one before by noise (a quarter of the values change, and third differences of the changes
 // along the bins have alternating signs), and so do the nearest ones before and behind. So data without noise have none, whatever the

@@ -260,6 +260,25 @@ fn flats_that_vary_and_eigenflats() {
     assert_eq!((bad.as_slice(), found[20]), (&[20][..], Some(ViewFault::Black)));
 }
 
+/// 192 values tell of a strong beam that it was gone, and nothing of one of 1 count, of which as many may well meet none.
+#[test]
+fn few_values_of_a_strong_beam_do() {
+    let g = Geometry::new(half_turn(60), 96).with_rows(2);
+    for (beam, expected) in [(40000.0f32, Some(ViewFault::Black)), (1.0, None)] {
+        let mut views: Vec<f32> = (0..60 * 192).map(|k| 100.0 + beam * (1.0 - 0.5 * ((k % 7) as f32 / 7.0))).collect();
+        views[20 * 192..21 * 192].fill(100.0);
+        let (flats, darks) = (vec![100.0 + beam; 192], vec![100.0; 192]);
+        let mut ct = bare();
+        ct.set_geometry(g.clone()).expect("a geometry");
+        ct.set_options(Options { input: InputKind::Counts, ..Options::default() }).expect("options");
+        let [flats, darks] = [&flats, &darks].map(|frame| Array::new(frame, [1, 2, 96]).expect("a frame"));
+        ct.set_flat_field_by(Some(flats), Some(darks), &FlatFieldOptions::default()).expect("a flat field");
+        let found = ct.find_bad_views(Array::new(&views, g.projection_shape()).expect("frames")).expect("views");
+        assert_eq!(found[20].filter(|fault| fault.certain()), expected, "a beam of {beam}");
+        assert_eq!(found.iter().flatten().count(), usize::from(found[20].is_some()));
+    }
+}
+
 #[test]
 fn what_cannot_be_is_refused() {
     let g = Geometry::new(half_turn(20), 64).with_rows(4);

@@ -5,7 +5,7 @@ use super::{array, input, plan};
 use crate::plan::FlatField;
 use crate::scan::{Input, Scan, chosen};
 use crate::{status, talk, words};
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Result, bail};
 use clap::ValueEnum;
 use isocenter::context::Context;
 use isocenter::ct::{Options, ViewFault};
@@ -86,7 +86,7 @@ fn find(context: &Arc<Context>, scan: &Scan, flat: &FlatField, rows: Range<usize
     let bytes = scan.views.rows(&rows).map_err(status::unreadable)?;
     let shape = [scan.views.which.len(), rows.len(), bins];
     let found = ct.find_bad_views(array(&bytes, scan.views.source.dtype(), shape));
-    found.map_err(|error| words::in_rows(error, &rows)).context("looking for projections without beam")
+    Ok(found.map_err(|error| words::in_rows(error, &rows))?)
 }
 
 /// Some of these rows, evenly, both ends in.

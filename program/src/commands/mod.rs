@@ -29,7 +29,8 @@ use anyhow::{Context as _, Result};
 use isocenter::array::{Array, DType};
 use isocenter::context::{Compute, Context, ContextOptions, Log, LogLevel};
 use isocenter::ct::{Combine, Ct, FlatFieldOptions, FlatGroup, Geometry, InputKind};
-use std::sync::Arc;
+use std::collections::HashSet;
+use std::sync::{Arc, Mutex};
 
 /// A context of the library.
 fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc<Context>> {
@@ -51,9 +52,13 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
     // What reads and decodes heeds the same number; a pool that is there already has it.
     let _ = rayon::ThreadPoolBuilder::new().num_threads(threads).build_global();
     let (rank, size) = (team.rank(), team.size());
+    // Several plans of a run see the same geometry.
+    let said = Mutex::new(HashSet::new());
     let log: Log = Box::new(move |level, message| {
         let message = words::of(message);
+        let again = said.lock().is_ok_and(|mut said| !said.insert(message.to_string()));
         match level {
+            _ if again => {}
             LogLevel::Warning if rank > 0 => talk::warning(format!("process {rank} of {size}: {message}")),
             LogLevel::Warning => talk::warning(message),
             _ if rank > 0 => {}

@@ -125,7 +125,8 @@ pub fn repeat(repeat: &Repeat) -> Result<()> {
 /// A scan and the side of its pixels; the first of a team tells what was assumed.
 fn opened(path: &Path, input: &Input, pixel: Option<f64>, team: &dyn Team) -> Result<Scan> {
     let mut scan = Scan::open(path, input).map_err(status::unreadable)?;
-    scan.pixel.settle(pixel, input.detector.binning()).with_context(|| path.display().to_string())?;
+    let settled = scan.pixel.settle(pixel, input.detector.binning()).with_context(|| path.display().to_string());
+    settled.map_err(status::unreadable)?;
     if team.rank() == 0 {
         scan.notes.iter().cloned().chain(scan.pixel.note()).for_each(talk::note);
     }

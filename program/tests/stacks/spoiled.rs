@@ -41,6 +41,8 @@ fn bad_projections_are_left_out_by_themselves() {
     let note =
         "projections 10..13 (black), 60 (saturated), 30..32 (frozen) are left out, as by --skip 10..13,30..32,60;";
     assert!(output.status.success() && told.contains(note), "{told}");
+    // Each of the plans of a run sees the gaps.
+    assert_eq!(told.matches("short gap(s)").count(), 1, "{told}");
     let values = |name: &str| -> Vec<f32> {
         let file = File::open(folder.path(name)).expect("a volume");
         file.dataset("entry/reconstruction/data").and_then(|data| data.read_raw()).expect("values")

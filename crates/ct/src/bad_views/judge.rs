@@ -1,7 +1,7 @@
 //! What the numbers of all views say of each.
 
 use super::fault::ViewFault;
-use super::look::{Kind, Look, is_full};
+use super::look::{Kind, Look, Scale, is_full};
 use super::strays::Strays;
 use isocenter_base::cpu::buffer::{append, collected, filled};
 use isocenter_base::error::Result;
@@ -14,9 +14,6 @@ const BLACK: f64 = 0.004;
 const ERRORS: f64 = 4.0;
 /// And below one over this of what the brighter views have.
 const FAR_BELOW: f64 = 3.0;
-/// Values that a black view needs: of a frame in which one value in twenty meets a photon (0.05 of 1 photon) as few as 256 are all 0 once
-/// in 500,000 times.
-const BLACK_VALUES: usize = 256;
 /// The part of the values that changes from a view to the next where noise makes any two differ. Counts of 0.2 change in 0.3 of the pixels.
 /// Without noise views may be equal but for rounding where the object turns its longest side: those beside them change nine times as many
 /// values as they do, at most a few of a hundred.
@@ -39,7 +36,8 @@ const LEAST: usize = 9;
 const FLOOR: f64 = 0.002;
 
 /// What is wrong with each view; None where nothing is seen.
-pub(super) fn judge(kind: &Kind, angles: &[f64], looks: &[Look]) -> Result<Vec<Option<ViewFault>>> {
+pub(super) fn judge(scale: &Scale, angles: &[f64], looks: &[Look]) -> Result<Vec<Option<ViewFault>>> {
+    let kind = &scale.kind;
     let mut faults = filled(looks.len(), None)?;
     let largest = looks.iter().map(|look| look.largest).fold(f32::NEG_INFINITY, f32::max);
     let black = black_below(kind, looks)?;
@@ -48,7 +46,7 @@ pub(super) fn judge(kind: &Kind, angles: &[f64], looks: &[Look]) -> Result<Vec<O
             Some(ViewFault::NotFinite)
         } else if look.is_saturated(largest) {
             Some(ViewFault::Saturated)
-        } else if black.is_some_and(|limit| look.is_black(limit)) {
+        } else if look.values >= scale.least && black.is_some_and(|limit| look.is_black(limit)) {
             Some(ViewFault::Black)
         } else {
             None
@@ -65,7 +63,7 @@ impl Look {
     }
 
     fn is_black(&self, limit: f64) -> bool {
-        self.values >= BLACK_VALUES && self.mean + ERRORS * self.error < limit
+        self.mean + ERRORS * self.error < limit
     }
 
     /// Sums over all values are the same to the bit, as they are where all values are.

@@ -25,6 +25,13 @@ const CUT: f32 = 0.5;
 const OVER: f32 = 1.02;
 /// Changes below this part of the largest value of a row are rounding, in f32 as in what made the values.
 const ROUNDING: f32 = 1e-5;
+/// Values that a black view needs: of a frame in which one value in twenty meets a photon (0.05 of 1 photon) as few as 256 are all 0 once
+/// in 500,000 times.
+const VALUES: usize = 256;
+/// Counts of the full beam in all values together from which on fewer values do, and how many: at 100 counts a photon a hundredth of this beam is 100
+/// photons, which never are none.
+const BEAM: f64 = 1048576.0;
+const FEWEST: usize = 16;
 /// Views of a task, and those that are copied from a GPU together.
 const TASK: usize = 16;
 const TOGETHER: usize = 256;
@@ -40,6 +47,8 @@ pub(super) enum Kind {
 /// How values become transmissions, in the rows that are looked at. (Brighter is more in any case: line integrals change their sign.)
 pub(super) struct Scale {
     pub(super) kind: Kind,
+    /// Values that a black view needs.
+    pub(super) least: usize,
     rows: Vec<usize>,
     bins: usize,
     /// Of each pixel, row after row; a factor of 0 where it tells nothing.
@@ -65,7 +74,14 @@ impl Scale {
             factors.copy_from_slice(gain);
             flat.unmeasured(*row).for_each(|bin| factors[bin] = 0.0);
         }
-        Ok(Self { kind, rows, bins: g.bins, offsets, factors })
+        let beam: f64 = match correction {
+            Correction::Counts(..) => {
+                factors.iter().filter(|gain| **gain > 0.0).map(|gain| 1.0 / f64::from(*gain)).sum()
+            }
+            _ => 0.0,
+        };
+        let least = if beam >= BEAM { FEWEST } else { VALUES };
+        Ok(Self { kind, least, rows, bins: g.bins, offsets, factors })
     }
 }
 

@@ -30,6 +30,6 @@ impl Ct {
         let scale = Scale::new(correction, g)?;
         let frames = Frames { geometry: g, projections: &projections, gpu, scale: &scale };
         let looks = self.context.run(|job| frames.look(job))?;
-        judge(&scale.kind, &g.angles, &looks)
+        judge(&scale, &g.angles, &looks)
     }
 }
