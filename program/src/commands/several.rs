@@ -71,15 +71,13 @@ fn check(lines: &[Recon]) -> Result<()> {
         }
     }
     let opened = |line: &Recon| {
-        let mut scan = Scan::open(&line.scan, &line.input)?;
+        let mut scan = Scan::open(&line.scan, &line.input).map_err(status::unreadable)?;
         scan.pixel.settle(line.pixel, line.input.detector.binning()).with_context(|| line.scan.display().to_string())
     };
-    let wrong: Vec<_> = lines.iter().filter_map(|line| opened(line).err()).collect();
-    if let [.., last] = &wrong[..] {
-        wrong[..wrong.len() - 1].iter().for_each(|error| talk::remark(status::told(error)));
-        bail!("{}", status::told(last).trim_start_matches("error: "));
-    }
-    Ok(())
+    let mut wrong: Vec<_> = lines.iter().filter_map(|line| opened(line).err()).collect();
+    let Some(last) = wrong.pop() else { return Ok(()) };
+    wrong.iter().for_each(|error| talk::remark(status::told(error)));
+    Err(last)
 }
 
 /// Makes each volume by `one`, those of an earlier run of the same command excepted; one that fails does not keep others from being made.

@@ -67,7 +67,7 @@ fn recon(folder: &Folder, scan: &str, words: &[&str]) -> String {
 fn fails(folder: &Folder, scan: &str, words: &[&str]) -> String {
     let output = isocenter(folder, &[&["recon", scan, "--device", "cpu", "--stripes", "off"], words].concat());
     let told = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(output.status.code(), Some(1), "{words:?}: {told}");
+    assert!(matches!(output.status.code(), Some(1 | 3)), "{words:?}: {told}");
     told
 }
 
