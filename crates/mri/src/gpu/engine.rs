@@ -24,7 +24,7 @@ use crate::wavelets::Wavelets;
 use isocenter_base::array::{Array, ArrayMut, host};
 use isocenter_base::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use isocenter_base::cpu::buffer::{Buffer, collected, copied};
-use isocenter_base::error::{Result, fail};
+use isocenter_base::error::{Result, Status, fail};
 use isocenter_base::gpu::fft::{Images, Maps};
 use isocenter_base::gpu::{Device, Lent, Span, WorkspaceBytes, then_wait};
 use isocenter_nufft::Scalar;
@@ -433,7 +433,11 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         let _current = device.enter()?;
         self.vectors.queue.start()?;
         self.replaced = 0;
-        let all = |engine: &mut Self| work(engine).and_then(|r| engine.verify().map(|()| r));
+        // What is no number in the data is why the work failed, if it did, on whatever it met.
+        let all = |engine: &mut Self| match (work(engine), engine.verify()) {
+            (Err(_), Err(found)) if found.status == Status::NotFiniteData => Err(found),
+            (done, verified) => done.and_then(|r| verified.map(|()| r)),
+        };
         then_wait(self, all, |engine| {
             engine.pending.clear();
             let waited = engine.vectors.queue.stream.synchronize();
