@@ -85,7 +85,7 @@ help:
 	@echo 'make windows                    target/dist/isocenter-VERSION-windows-x86_64.zip, for Windows 10 or newer; make test-windows tests it under Wine (ALL=1: Rust tests too)'
 	@echo 'make test-packages              makes these and the tarball, installs each in an environment of its own, reconstructs with it'
 	@echo 'make size                       where the bytes of the library go'
-	@echo 'make fuzz SECONDS=600           looks for calls that break the library, so long for each modality, with AddressSanitizer'
+	@echo 'make fuzz SECONDS=600           looks for calls that break the library and files that break the program, so long for each target, with AddressSanitizer'
 	@echo 'make miri                       small sessions of every modality, interpreted by Miri: undefined behaviour and races'
 	@echo 'make cuda                       fetch the CUDA compiler into target/cuda, unless there is one: for GPU kernels'
 	@echo 'make gpu-bundle                 target/gpu-bundle: tests and benchmarks for a machine with just a GPU and its driver'
@@ -370,7 +370,7 @@ lint-format:
 	scripts/imports.py
 	scripts/one_build.py
 	$(CARGO) fmt --all --check
-	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/fuzz_targets/*.rs program/encoders/src/lib.rs
+	rustfmt --edition 2024 --check fuzz/src/lib.rs fuzz/corpus/*.rs fuzz/fuzz_targets/*.rs program/encoders/src/lib.rs
 	$(CARGO) metadata --format-version 1 --locked --manifest-path fuzz/Cargo.toml >/dev/null
 
 lint-clippy:

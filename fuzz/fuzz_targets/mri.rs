@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|bytes: &[u8]| isocenter_fuzz::mri(bytes, isocenter_fuzz::Bounds::Exact));
+libfuzzer_sys::fuzz_target!(|bytes: &[u8]| isocenter_fuzz::callers::mri(bytes, isocenter_fuzz::callers::Bounds::Exact));

@@ -8,9 +8,11 @@ pub mod memory;
 #[cfg(test)]
 mod mutations;
 mod names;
-mod plan;
+#[doc(hidden)]
+pub mod plan;
 mod report;
-mod scan;
+#[doc(hidden)]
+pub mod scan;
 mod sheet;
 pub mod status;
 mod stopwatch;

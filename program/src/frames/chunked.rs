@@ -62,20 +62,21 @@ impl Chunked {
 
     fn decode_with(&self, workspace: &mut Workspace, place: Place, to: &mut [u8]) -> Result<()> {
         let Place { address, length, skipped } = place;
-        self.check(place)?;
         let length = usize::try_from(length)?;
         at_least(&mut workspace.now, length)?;
         self.fetch(address, &mut workspace.now[..length])?;
         self.pipeline.decode(workspace, length, skipped, to)
     }
 
-    /// An error unless a chunk is in the file.
+    /// An error unless a chunk is in the file, and may hold what it has to.
     fn check(&self, Place { address, length, .. }: Place) -> Result<()> {
         ensure!(
             address.checked_add(length).is_some_and(|end| end <= self.length),
             "its {length} bytes at {address} are beyond the end of the file, which has {}: it is truncated",
             self.length
         );
+        let needed = (self.chunks.elements() * self.element.size()) as u64;
+        ensure!(self.pipeline.most(length) >= needed, "its {length} bytes are too few for the {needed} of a chunk");
         Ok(())
     }
 
@@ -145,6 +146,7 @@ impl Chunked {
             if let Some(place) = self.chunks.place(at) {
                 // Nothing to convert and nothing to leave out, if the frames are all there are, in order.
                 if frames.windows(2).all(|pair| pair[0] + 1 == pair[1]) {
+                    self.check(place).with_context(|| self.told(at))?;
                     return self.decode(place, at, to);
                 }
             }
@@ -155,6 +157,7 @@ impl Chunked {
         for wanted in wanted.chunks(together) {
             let decoded = wanted.par_iter().map(|&at| -> Result<_> {
                 let Some(place) = self.chunks.place(at) else { return Ok((at, None)) };
+                self.check(place).with_context(|| self.told(at))?;
                 let mut values = zeros(bytes)?;
                 self.decode(place, at, &mut values)?;
                 Ok((at, Some(values)))

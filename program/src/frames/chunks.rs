@@ -1,6 +1,7 @@
 //! Where the chunks of a dataset are in its file: what is read through the HDF5 library, once.
 
-use anyhow::{Context, Result, bail};
+use super::filters::Pipeline;
+use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::Dataset;
 use hdf5_metno::dataset::ChunkOpts;
 use hdf5_metno_sys::h5d::H5Dget_chunk_info_by_coord;
@@ -14,6 +15,58 @@ pub struct Place {
     pub length: u64,
     /// Bits of filters that it did not pass.
     pub skipped: u32,
+}
+
+/// Chunks of a dataset, at most: so many places can be listed in memory, whatever a file says.
+const MOST: usize = 1 << 24;
+
+/// Where all chunks of a dataset of this shape are, the last direction's neighbours first; nothing where one was never written.
+fn places(dataset: &Dataset, shape: &[usize], chunk: &[usize]) -> Result<Vec<Option<Place>>> {
+    let grid: Vec<_> = shape.iter().zip(chunk).map(|(side, chunk)| side.div_ceil(*chunk)).collect();
+    let count = grid.iter().try_fold(1usize, |n, &g| n.checked_mul(g)).filter(|&count| count <= MOST);
+    let count = count.with_context(|| format!("chunks of {chunk:?} are more than {MOST}"))?;
+    let mut places = Vec::new();
+    places.try_reserve_exact(count).with_context(|| format!("no memory for the places of {count} chunks"))?;
+    let unfiltered = dataset.dcpl()?.chunk_opts() == Some(ChunkOpts::DONT_FILTER_PARTIAL_CHUNKS);
+    let mut first = vec![0u64; grid.len()];
+    hdf5_metno::sync::sync(|| {
+        for mut k in 0..count {
+            for d in (0..grid.len()).rev() {
+                first[d] = (k % grid[d] * chunk[d]) as u64;
+                k /= grid[d];
+            }
+            let (mut skipped, mut address, mut length) = (0, 0, 0);
+            // SAFETY: the library's lock is held, the dataset is open, and as many coordinates are given as it has.
+            let status = unsafe {
+                H5Dget_chunk_info_by_coord(dataset.id(), first.as_ptr(), &mut skipped, &mut address, &mut length)
+            };
+            if status < 0 {
+                bail!("the index of chunks is damaged: no place of the chunk at {first:?}");
+            }
+            let partial = first.iter().zip(chunk).zip(shape).any(|((at, chunk), side)| *at as usize + chunk > *side);
+            let skipped = if unfiltered && partial { u32::MAX } else { skipped };
+            places.push((address != u64::MAX && length > 0).then_some(Place { address, length, skipped }));
+        }
+        Ok(())
+    })?;
+    Ok(places)
+}
+
+/// An error where a chunk that nothing compresses has not as many bytes as its elements: the HDF5 library would read beyond them.
+pub fn whole(dataset: &Dataset) -> Result<()> {
+    let size = dataset.dtype()?.size();
+    let (Some(chunk), Some(pipeline)) = (dataset.chunk(), Pipeline::of(dataset, size)?) else { return Ok(()) };
+    let bytes = (chunk.iter().product::<usize>() * size) as u64;
+    for place in places(dataset, &dataset.shape(), &chunk)?.into_iter().flatten() {
+        let stored = pipeline.stored(bytes, place.skipped).unwrap_or(place.length);
+        ensure!(
+            place.length == stored,
+            "a chunk of {} has {} bytes where {stored} are needed",
+            dataset.name(),
+            place.length
+        );
+    }
+    Ok(())
 }
 
 /// The chunks of a dataset, (frames, rows, bins).
@@ -40,31 +93,9 @@ impl Chunks {
         if chunk.contains(&0) || dataset.file()?.userblock() != 0 {
             return Ok(None);
         }
-        let grid: [usize; 3] = std::array::from_fn(|k| shape[k].div_ceil(chunk[k]));
-        let count = grid.iter().try_fold(1usize, |n, &g| n.checked_mul(g)).context("too many chunks")?;
-        let mut places = Vec::new();
-        places.try_reserve_exact(count).with_context(|| format!("no memory for the places of {count} chunks"))?;
-        let unfiltered = dataset.dcpl()?.chunk_opts() == Some(ChunkOpts::DONT_FILTER_PARTIAL_CHUNKS);
+        let grid = std::array::from_fn(|k| shape[k].div_ceil(chunk[k]));
         let skip = 3 - dataset.ndim();
-        hdf5_metno::sync::sync(|| {
-            for k in 0..count {
-                let at = [k / (grid[1] * grid[2]), k / grid[2] % grid[1], k % grid[2]];
-                let first: [u64; 3] = std::array::from_fn(|d| (at[d] * chunk[d]) as u64);
-                let (mut skipped, mut address, mut length) = (0, 0, 0);
-                // SAFETY: the library's lock is held, the dataset is open, and as many coordinates are given as it has.
-                let status = unsafe {
-                    let first = first[skip..].as_ptr();
-                    H5Dget_chunk_info_by_coord(dataset.id(), first, &mut skipped, &mut address, &mut length)
-                };
-                if status < 0 {
-                    bail!("the index of chunks is damaged: no place of the chunk at {:?}", &first[skip..]);
-                }
-                let partial = (0..3).any(|d| (at[d] + 1) * chunk[d] > shape[d]);
-                let skipped = if unfiltered && partial { u32::MAX } else { skipped };
-                places.push((address != u64::MAX && length > 0).then_some(Place { address, length, skipped }));
-            }
-            Ok(())
-        })?;
+        let places = places(dataset, &shape[skip..], &chunk[skip..])?;
         Ok(Some(Self { shape: chunk, grid, places }))
     }
 

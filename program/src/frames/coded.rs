@@ -71,6 +71,13 @@ pub struct Coding {
     pub differences: Differences,
 }
 
+impl Coding {
+    /// Bytes that so many are decoded to, at most.
+    fn most(self, bytes: u64) -> u64 {
+        self.codec.map_or(bytes, |codec| codec.most(bytes))
+    }
+}
+
 /// A piece that was decoded, and what the next one can use again.
 struct Workspace {
     codecs: Codecs,
@@ -91,7 +98,7 @@ pub struct Coded {
 }
 
 impl Coded {
-    /// Of rows and bins.
+    /// Of rows and bins; refuses what is beyond the end of a file, and what is too short for what it has to hold.
     pub fn new(
         files: Files,
         [rows, bins]: [usize; 2],
@@ -107,7 +114,14 @@ impl Coded {
                 let ends = place.offsets.iter().zip(lengths).map(|(at, length)| at.saturating_add(*length));
                 let end = ends.max().unwrap_or(0);
                 ensure!(end <= all, "it has {all} bytes where {end} are needed: it is truncated");
-                Ok(())
+                let [high, wide] = place.piece;
+                lengths.iter().enumerate().try_for_each(|(k, &length)| {
+                    let there = high.min(rows - k / bins.div_ceil(wide) * high);
+                    let needed = (there * wide * element.size()) as u64;
+                    let at = place.offsets[k];
+                    ensure!(coding.most(length) >= needed, "its {length} bytes at {at} are too few for {needed}");
+                    Ok(())
+                })
             })
         })?;
         Ok(source)
@@ -125,12 +139,13 @@ impl Coded {
     ) -> Result<()> {
         let [high, wide] = shape;
         let row = wide * self.element.size();
+        // Some writers make the last piece as high as the others.
+        let whole = (high * row).min(usize::try_from(self.coding.most(length))?);
         let length = usize::try_from(length)?;
         at_least(&mut w.stored, length)?;
         fetch(file, at, &mut w.stored[..length])?;
-        // Some writers make the last piece as high as the others.
-        at_least(&mut w.piece, high * row)?;
-        let (from, to) = (&w.stored[..length], &mut w.piece[..high * row]);
+        at_least(&mut w.piece, whole)?;
+        let (from, to) = (&w.stored[..length], &mut w.piece[..whole]);
         let done = match self.coding.codec {
             Some(codec) => codec.decode_some(from, to, &mut w.codecs)?,
             None => {

@@ -1,8 +1,8 @@
 //! Values that the HDF5 library has to read: of unusual types, through filters that are not known here, or of virtual datasets that are
 //! put together in other ways than by whole frames.
 
-use super::Source;
 use super::element::Element;
+use super::{Source, sound};
 use anyhow::{Context, Result, bail};
 use hdf5_metno::{Dataset, Hyperslab, SliceOrIndex};
 use isocenter::array::DType;
@@ -17,6 +17,7 @@ pub struct Library {
 
 impl Library {
     pub fn new(dataset: Dataset, shape: [usize; 3]) -> Result<Self> {
+        sound(&dataset)?;
         let dtype = dataset.dtype()?;
         if dtype.conv_to::<f32>().is_none() {
             bail!("elements of {} are no numbers", dataset.name());

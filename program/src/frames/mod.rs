@@ -11,7 +11,8 @@ mod converted;
 mod edf;
 mod element;
 mod files;
-mod filters;
+#[doc(hidden)]
+pub mod filters;
 mod held;
 mod images;
 mod kept;
@@ -29,7 +30,7 @@ mod transposed;
 pub use ahead::{Ahead, following};
 pub use binned::Binned;
 pub use converted::Converted;
-pub use origins::complete;
+pub use origins::{complete, sound};
 pub use part::Part;
 pub use sheets::of_datasets;
 pub use sinograms::Sinograms;
@@ -196,7 +197,7 @@ pub fn of_dataset(dataset: Dataset) -> Result<Arc<dyn Source>> {
     let few = shape[0] <= FRAMES && shape[1..].iter().all(|&side| side <= SIDE);
     ensure!(few, "{name} has {shape:?} frames, rows and bins; {FRAMES} frames of {SIDE} rows and bins are the most");
     let opened = || -> Result<Arc<dyn Source>> {
-        complete(&dataset)?;
+        origins::complete(&dataset)?;
         if let Some(source) = contiguous::Contiguous::open(&dataset, shape)? {
             return Ok(Arc::new(source));
         }

@@ -1,5 +1,6 @@
 //! The files that a virtual dataset is made of: where one of them is missing, HDF5 gives its fill value, which would be taken for counts.
 
+use super::chunks::whole;
 use super::mapping::{self, Mapping, Taken};
 use anyhow::{Context, Result, bail, ensure};
 use hdf5_metno::plist::dataset_create::Layout;
@@ -13,12 +14,18 @@ const BEHIND: usize = 8;
 
 /// An error unless all that a dataset is made of is there, if it is virtual.
 pub fn complete(dataset: &Dataset) -> Result<()> {
-    below(dataset, DEEP)
+    below(dataset, DEEP, |_| Ok(()))
 }
 
-fn below(dataset: &Dataset, deep: usize) -> Result<()> {
+/// The same of a dataset that the HDF5 library reads, which takes chunks to be as long as they have to be.
+pub fn sound(dataset: &Dataset) -> Result<()> {
+    below(dataset, DEEP, whole)
+}
+
+/// Looks at all that a dataset is made of, or at the dataset, if it is not virtual.
+fn below(dataset: &Dataset, deep: usize, look: fn(&Dataset) -> Result<()>) -> Result<()> {
     if dataset.layout() != Layout::Virtual {
-        return Ok(());
+        return look(dataset);
     }
     ensure!(deep > 0, "{} is a virtual dataset of virtual ones, {DEEP} or more: is it made of itself?", dataset.name());
     // Parts that follow each other are often of one dataset, which is opened and looked at once.
@@ -29,7 +36,7 @@ fn below(dataset: &Dataset, deep: usize) -> Result<()> {
                 Some((same, found)) if same == names => found,
                 _ => {
                     let found = source(dataset, &names[0], &names[1])?;
-                    below(&found, deep - 1)?;
+                    below(&found, deep - 1, look)?;
                     found
                 }
             };

@@ -6,13 +6,16 @@ use anyhow::{Context, Result, bail, ensure};
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 
+/// Stands for a number: no name has it.
+const NUMBER: char = '\0';
+
 /// A name's text without its numbers, and these.
 fn parts(name: &str) -> (String, Vec<&str>) {
     let (mut text, mut numbers) = (String::new(), Vec::new());
     let mut rest = name;
     while let Some(at) = rest.find(|c: char| c.is_ascii_digit()) {
         text.push_str(&rest[..at]);
-        text.push('#');
+        text.push(NUMBER);
         let end = rest[at..].find(|c: char| !c.is_ascii_digit()).map_or(rest.len(), |end| at + end);
         numbers.push(&rest[at..end]);
         rest = &rest[end..];
@@ -57,6 +60,11 @@ pub fn name(path: &Path) -> String {
 /// A name's text, with a sign for each number: files of a series share it.
 pub fn series(path: &Path) -> String {
     parts(&name(path)).0
+}
+
+/// A pattern that files of a series fit.
+fn series_pattern(path: &Path) -> String {
+    series(path).replace(NUMBER, "*")
 }
 
 /// Whether a path has signs that stand for others, and is no file's name itself.
@@ -172,13 +180,8 @@ pub fn one_series(path: &Path, files: &[PathBuf]) -> Result<()> {
         path.display(),
         name(first),
         name(other),
-        path.with_file_name(pattern_of(first)).display()
+        path.with_file_name(series_pattern(first)).display()
     )
-}
-
-/// A pattern that files of a series fit.
-fn pattern_of(path: &Path) -> String {
-    series(path).replace('#', "*")
 }
 
 /// An error where a series, in its order, leaves a number out.
@@ -203,7 +206,7 @@ pub fn complete(files: &[PathBuf]) -> Result<()> {
         let missing = format!("{:0width$}", pair[0] + step, width = split[k].1[at].len());
         let mut digits = split[k].1.iter().enumerate().map(|(k, digits)| if k == at { &missing } else { *digits });
         let missing: String =
-            text.split('#').map(|part| part.to_string() + digits.next().unwrap_or_default()).collect();
+            text.split(NUMBER).map(|part| part.to_string() + digits.next().unwrap_or_default()).collect();
         bail!(
             "{missing} is missing between {} and {}; if it never was, --angles FILE tells the angle of each view",
             names[k],
@@ -249,5 +252,8 @@ mod tests {
         let error = check(&["s2_0008.tif", "s2_0009.tif", "s2_0011.tif"]).expect_err("a gap").to_string();
         assert!(error.starts_with("s2_0010.tif is missing between s2_0009.tif"), "{error}");
         assert!(check(&["p_1.tif", "p_01.tif"]).is_err());
+        // A sign that is itself, and a number in its place.
+        assert!(check(&["p_1.tif", "p_#.tif"]).is_ok() && check(&["p_#.tif", "p_1.tif"]).is_ok());
+        assert!(check(&["a#2.tif", "a1#.tif"]).is_ok());
     }
 }

@@ -70,8 +70,7 @@ pub struct Scan {
 impl Scan {
     /// Reads all but the frames.
     pub fn open(path: &Path, input: &Input) -> Result<Self> {
-        let of = || path.display().to_string();
-        ensure!(!is_table(path), "{} has the name of a table of scans, which `recon` takes", of());
+        ensure!(!is_table(path), "{} has the name of a table of scans, which `recon` takes", path.display());
         elsewhere::check(path)?;
         input.fits(path)?;
         let mut scan = if stack::is(path) {
@@ -81,20 +80,26 @@ impl Scan {
         } else {
             in_file(path, input)?
         };
-        input.apply(&mut scan, path)?;
-        chosen::choose(&mut scan, input).with_context(of)?;
-        chosen::without(&mut scan, input.skip_flats.as_deref(), input.skip_darks.as_deref()).with_context(of)?;
-        scan.flats.retain(|flats| !flats.frames.which.is_empty());
-        scan.darks.take_if(|darks| darks.which.is_empty());
-        scan.one_type();
+        scan.take(input, path)?;
+        Ok(scan)
+    }
+
+    /// Puts what is said of it beside its name, which is this one, in the place of what it says.
+    pub fn take(&mut self, input: &Input, path: &Path) -> Result<()> {
+        let of = || path.display().to_string();
+        input.apply(self, path)?;
+        chosen::choose(self, input).with_context(of)?;
+        chosen::without(self, input.skip_flats.as_deref(), input.skip_darks.as_deref()).with_context(of)?;
+        self.flats.retain(|flats| !flats.frames.which.is_empty());
+        self.darks.take_if(|darks| darks.which.is_empty());
+        self.one_type();
         match (input.input, input.full_beam) {
-            (Some(kind), full_beam) => kind.apply(full_beam, &mut scan)?,
+            (Some(kind), full_beam) => kind.apply(full_beam, self)?,
             (None, Some(value)) => bail!("--full-beam {value} belongs to --input transmission"),
             (None, None) => {}
         }
-        scan.check().with_context(of)?;
-        input.detector.apply(&mut scan).with_context(of)?;
-        Ok(scan)
+        self.check().with_context(of)?;
+        input.detector.apply(self).with_context(of)
     }
 
     /// Flats of several groups as numbers of one type.

@@ -1,6 +1,7 @@
 //! Texts of HDF5 files, and what names of units mean.
 
 use super::pixel::Pixel;
+use crate::frames::sound;
 use hdf5_metno::types::{FixedAscii, FixedUnicode, TypeDescriptor, VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Container, Group, H5Type};
 
@@ -46,7 +47,10 @@ fn of_bytes(bytes: Vec<u8>) -> String {
 
 /// A line of text.
 pub fn text(group: &Group, name: &str) -> Option<String> {
-    first(&*group.dataset(name).ok()?)
+    let dataset = group.dataset(name).ok().filter(|dataset| dataset.size() == 1)?;
+    // HDF5 would read one that is made of itself for ever.
+    sound(&dataset).ok()?;
+    first(&dataset)
 }
 
 /// Millimetres of a unit of length.

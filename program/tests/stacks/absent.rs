@@ -65,8 +65,11 @@ fn names_of_neutron_imaging() {
         same(&volume(&folder, "scan", &["--flats", "flat.tif"]), &expected, flats);
         let told = succeeds(&folder, &["inspect", "scan", "--flats", "flat.tif"]);
         assert!(told.contains("darks       1") && told.contains(&format!("{flats}_001.tif, flats by name")), "{told}");
-        for name in [flat_name, dark_name] {
-            std::fs::remove_file(folder.path(&name)).expect("removed");
-        }
+        // Darks alone are no flats.
+        std::fs::remove_file(folder.path(&flat_name)).expect("removed");
+        let told = isocenter(&folder, &[&["recon", "scan"], &RUN[..], &["v.h5"]].concat());
+        let error = String::from_utf8_lossy(&told.stderr);
+        assert!(told.status.code() == Some(1) && error.contains("without flats: --flats"), "{darks}: {error}");
+        std::fs::remove_file(folder.path(&dark_name)).expect("removed");
     }
 }

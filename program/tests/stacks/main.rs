@@ -2,6 +2,7 @@
 
 mod absent;
 mod angles;
+mod corpora;
 mod detector;
 mod elsewhere;
 mod entries;
@@ -12,12 +13,16 @@ mod folders;
 mod halves;
 mod kinds;
 mod layouts;
+mod lost;
 mod missing;
 mod outputs;
 mod paths;
 mod pixels;
 mod pyhst;
 mod random;
+#[allow(dead_code)] // Part of another crate elsewhere.
+#[path = "../../../fuzz/src/readers/mod.rs"]
+mod readers;
 mod reading;
 mod refused;
 mod scans;

@@ -1,8 +1,9 @@
-//! Lists and frames of HDF5 files that lie in other files, which are gone.
+//! Lists and frames of HDF5 files that lie in other files, which are gone, and chunks that are not what they have to be.
 
 use crate::folder::Folder;
+use crate::readers::hdf5::write_chunk;
 use crate::scans::*;
-use hdf5_metno::{File, Selection};
+use hdf5_metno::{File, Group, Selection};
 
 /// Keys, angles, flats and darks as virtual datasets.
 #[test]
@@ -64,4 +65,52 @@ fn sources_that_are_gone() {
         let told = isocenter(&folder, &["inspect", "scan.h5"]).stderr;
         assert!(String::from_utf8_lossy(&told).contains("part.h5"), "{name}");
     }
+}
+
+/// Chunks that were written as they are, of other lengths than they have to be: the HDF5 library would read beyond them.
+#[test]
+fn chunks_of_other_lengths() {
+    let folder = Folder::new("lengths");
+    for (shuffled, length, fits) in
+        [(false, 8 * VIEWS, true), (false, 8, false), (false, 9 * VIEWS, false), (true, 8, false)]
+    {
+        exchange(&folder, |group| {
+            let builder = group.new_dataset_builder().chunk([VIEWS]);
+            let builder = if shuffled { builder.shuffle() } else { builder };
+            let theta = builder.empty::<f64>().shape([VIEWS]).create("theta").expect("a dataset");
+            write_chunk(&theta, &[0], 0, &vec![0; length]);
+        });
+        let output = isocenter(&folder, &["inspect", "scan.h5"]);
+        let told = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.success(), fits, "{length}: {told}");
+        assert!(fits || told.contains(&format!("has {length} bytes where {} are needed", 8 * VIEWS)), "{told}");
+    }
+    // Checksums, of which nothing or too little is left.
+    for length in [0, 3, 4, 2 * PLANE, 2 * PLANE + 8] {
+        exchange(&folder, |group| {
+            let builder = group.new_dataset_builder().chunk([1, ROWS, BINS]).fletcher32();
+            let dark = builder.empty::<u16>().shape([1, ROWS, BINS]).create("data_dark").expect("a dataset");
+            // Zeros have the checksum 0.
+            write_chunk(&dark, &[0; 3], 0, &vec![0; length]);
+        });
+        let output = isocenter(&folder, &[&["recon", "scan.h5"], &RUN[..], &["v.h5"]].concat());
+        let told = String::from_utf8_lossy(&output.stderr);
+        // What is of no bytes was never written.
+        assert_eq!(output.status.code(), Some(i32::from(length > 0)), "{length}: {told}");
+        assert!(length == 0 || told.contains("bytes"), "{length}: {told}");
+    }
+}
+
+/// A scan with flats in a Data Exchange file, and something else.
+fn exchange(folder: &Folder, more: impl FnOnce(&Group)) {
+    let file = File::create(folder.path("scan.h5")).expect("a file");
+    let exchange = file.create_group("exchange").expect("a group");
+    let views: Vec<u16> =
+        half_turn(VIEWS).iter().enumerate().flat_map(|(k, a)| projection(k, a.to_radians())).collect();
+    for (name, frames) in [("data", views), ("data_white", flat(0))] {
+        let shape = [frames.len() / PLANE, ROWS, BINS];
+        let to = exchange.new_dataset::<u16>().shape(shape).create(name).expect("a dataset");
+        to.write_raw(&frames).expect("frames");
+    }
+    more(&exchange);
 }

@@ -45,6 +45,25 @@ impl Codec {
         }
     }
 
+    /// Bytes that so many decode to, at most: what a file says of its sizes is compared with it before there is memory for them.
+    pub fn most(self, bytes: u64) -> u64 {
+        let times = match self {
+            // Repetitions of 258 bytes that take two bits.
+            Self::Deflate => 1032,
+            // Bytes of a length, each of which adds so many.
+            Self::Lz4 | Self::BloscLz => 255,
+            // Repetitions of 264 bytes that take three.
+            Self::Lzf => 88,
+            // Blocks of 128 KiB of one value that take four.
+            Self::Zstd => 32768,
+            // The longest texts of the table, and nine bits.
+            Self::Lzw => 4096,
+            // Runs of 128 that take two.
+            Self::PackBits => 64,
+        };
+        bytes.saturating_mul(times)
+    }
+
     /// Decodes what fills `to`.
     fn decode(self, from: &[u8], to: &mut [u8], codecs: &mut Codecs) -> Result<()> {
         let length = self.decode_some(from, to, codecs)?;
@@ -136,6 +155,17 @@ impl Stage {
         !matches!(self, Self::Shuffle(_) | Self::Fletcher32 | Self::Bitshuffle { .. })
     }
 
+    /// Bytes that so many decode to, at most.
+    fn most(self, bytes: u64) -> u64 {
+        match self {
+            Self::Shuffle(_) | Self::Fletcher32 | Self::Bitshuffle { .. } => bytes,
+            Self::Whole(codec) | Self::CompressedBitshuffle { codec, .. } => codec.most(bytes),
+            Self::Lz4Blocks => Codec::Lz4.most(bytes),
+            // Whatever its data say that they are compressed by.
+            Self::Blosc => Codec::Zstd.most(bytes),
+        }
+    }
+
     /// What it is called.
     fn name(self) -> &'static str {
         match self {
@@ -159,7 +189,9 @@ impl Stage {
                 Ok(())
             }
             Self::Fletcher32 => {
-                to.copy_from_slice(fletcher32::checked(from)?);
+                let data = fletcher32::checked(from)?;
+                ensure!(data.len() == to.len(), "{} bytes where {} are needed", data.len(), to.len());
+                to.copy_from_slice(data);
                 Ok(())
             }
             Self::Whole(codec) => codec.decode(from, to, codecs),
@@ -208,11 +240,11 @@ impl Pipeline {
     /// Of a dataset with elements of this size, in the order in which they were applied; nothing if one is not known here.
     pub fn of(dataset: &Dataset, size: usize) -> Result<Option<Self>> {
         let properties = dataset.dcpl()?;
-        let stages = hdf5_metno::sync::sync(|| {
+        let filters = hdf5_metno::sync::sync(|| {
             // SAFETY: the library's lock is held, and the list is open.
             let count = unsafe { H5Pget_nfilters(properties.id()) };
             let count = u32::try_from(count).context("the list of filters is damaged")?;
-            let stages = (0..count).map(|k| {
+            let filters = (0..count).map(|k| {
                 let mut options = [0; OPTIONS];
                 let (mut flags, mut given) = (0, OPTIONS);
                 // SAFETY: as above; there is room for so many options, and none for a name.
@@ -221,13 +253,33 @@ impl Pipeline {
                     let null = std::ptr::null_mut();
                     H5Pget_filter2(id, k, &mut flags, &mut given, options, 0, null, null.cast())
                 };
-                Stage::of(filter, &options[..given.min(OPTIONS)], size)
+                (filter, options[..given.min(OPTIONS)].to_vec())
             });
-            Ok::<_, anyhow::Error>(stages.collect::<Option<Vec<_>>>())
+            Ok::<_, anyhow::Error>(filters.collect::<Vec<_>>())
         })?;
+        Ok(Self::of_filters(&filters, size))
+    }
+
+    /// Of filters' numbers and options.
+    pub fn of_filters(filters: &[(i32, Vec<u32>)], size: usize) -> Option<Self> {
+        let stages = filters.iter().map(|(filter, options)| Stage::of(*filter, options, size));
+        let stages = stages.collect::<Option<Vec<_>>>()?;
         // What came between two that compress has a length that nobody noted.
-        let known = stages.filter(|stages| stages.iter().filter(|stage| stage.compresses()).count() <= 1);
-        Ok(known.map(|stages| Self { stages }))
+        (stages.iter().filter(|stage| stage.compresses()).count() <= 1).then_some(Self { stages })
+    }
+
+    /// Bytes that a chunk of so many has in the file, if it passed no filter that compresses; bits of `skipped` are those that it did not pass.
+    pub fn stored(&self, bytes: u64, skipped: u32) -> Option<u64> {
+        let passed = self.stages.iter().enumerate().filter(|(k, _)| *k >= 32 || skipped & (1 << k) == 0);
+        passed.map(|(_, stage)| stage).try_fold(bytes, |bytes, stage| match stage {
+            Stage::Fletcher32 => Some(bytes + fletcher32::BYTES as u64),
+            stage => (!stage.compresses()).then_some(bytes),
+        })
+    }
+
+    /// Bytes that so many decode to, at most.
+    pub fn most(&self, bytes: u64) -> u64 {
+        self.stages.iter().fold(bytes, |bytes, stage| stage.most(bytes))
     }
 
     pub fn is_empty(&self) -> bool {
