@@ -24,14 +24,18 @@ frequency 0 along y and z."""
 Header = namedtuple("Header", "encodings vendor noise_bandwidth")
 
 
+class Unreadable(ValueError):
+    """What is missing in a header, for whoever reads the file, and says which it is."""
+
+
 def parsed(text):
-    """Of the header's XML; ValueError names what is missing in it."""
+    """Of the header's XML; Unreadable names what is missing in it."""
     root = ElementTree.fromstring(text.strip(b"\0 \t\r\n"))
     system = _child(root, "acquisitionSystemInformation")
     bandwidth = _text(system, "relativeReceiverNoiseBandwidth")
     encodings = [_encoding(element, f"encoding {number}") for number, element in enumerate(_children(root, "encoding"))]
     if not encodings:
-        raise ValueError("it has no element encoding")
+        raise Unreadable("it has no element encoding")
     return Header(encodings, _text(system, "systemVendor"), _number(bandwidth, "relativeReceiverNoiseBandwidth") if bandwidth else 1.0)
 
 
@@ -60,7 +64,7 @@ def _space(element, name, where):
         for axis in "zyx":
             text = _text(of, axis)
             if not text:
-                raise ValueError(f"{where} has no {name}/{part}/{axis}")
+                raise Unreadable(f"{where} has no {name}/{part}/{axis}")
             sizes.append(_number(text, f"{where}: {name}/{part}/{axis}"))
     return Space(tuple(int(n) for n in sizes[:3]), tuple(sizes[3:]))
 
@@ -71,7 +75,7 @@ def _number(text, where):
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ValueError(f"{where} is {text!r}, which is no number")
+        raise Unreadable(f"{where} is {text!r}, which is no number")
     return value
 
 
