@@ -279,7 +279,7 @@ pub fn tiff(path: &Path, images: &[&[u16]], bins: usize, layout: Layout, descrip
 
 /// Writes images into an EDF file, with more lines in each header.
 pub fn edf(path: &Path, images: &[Vec<u8>], [rows, bins]: [usize; 2], kind: &str, big_endian: bool, more: &str) {
-    let mut file = std::fs::File::create(path).expect("a file");
+    let mut file = Vec::new();
     let order = if big_endian { "HighByteFirst" } else { "LowByteFirst" };
     for (k, values) in images.iter().enumerate() {
         let text = format!(
@@ -289,6 +289,7 @@ pub fn edf(path: &Path, images: &[Vec<u8>], [rows, bins]: [usize; 2], kind: &str
         );
         let length = (text.len() + 2).next_multiple_of(512);
         writeln!(file, "{text:width$}}}", width = length - 2).expect("a header");
-        file.write_all(values).expect("values");
+        file.extend(values);
     }
+    std::fs::write(path, file).expect("a file");
 }
