@@ -8,6 +8,7 @@ import numpy
 import isocenter
 import isocenter.raw
 
+from ._header import Unreadable
 from ._nifti import write_apart
 
 QUOTES = ("'", '"')
@@ -71,7 +72,7 @@ def array(name, path):
     try:
         return numpy.load(path)
     except (OSError, ValueError) as e:
-        raise ValueError(f"--{name} is {path}, which is no array of NumPy ({e})") from None
+        raise Unreadable(f"--{name} is {path}, which is no array of NumPy ({e})") from None
 
 
 def run(given):

@@ -25,7 +25,7 @@ Header = namedtuple("Header", "encodings vendor noise_bandwidth")
 
 
 class Unreadable(ValueError):
-    """What is missing in a header, for whoever reads the file, and says which it is."""
+    """What cannot be read, for whoever asked for it, who says of which file or option that is."""
 
 
 def parsed(text):
