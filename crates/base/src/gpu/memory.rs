@@ -242,7 +242,7 @@ impl Rows {
     /// Copies these rows of device memory to others of the same GPU at `to`, `pitch` apart.
     ///
     /// # Safety
-    /// As for `upload`.
+    /// The contract is that of `upload`.
     pub unsafe fn across(&self, to: u64, pitch: usize, stream: &Stream) -> Result<()> {
         let device = CUmemorytype::CU_MEMORYTYPE_DEVICE;
         // SAFETY: by this function's contract.

@@ -96,7 +96,7 @@ fn freeze(angles: &[f64], looks: &[Look], faults: &mut [Option<ViewFault>]) -> R
     let measured = |k: usize| k > 0 && faults[k].is_none() && faults[k - 1].is_none();
     let telling = collected((1..looks.len()).filter(|&k| measured(k) && !looks[k].same))?;
     let noisy = telling.iter().filter(|k| looks[**k].is_noisy()).count();
-    // Of a frame that noise alone has changed there is no doubt where a third of all are such.
+    // Noise is certain where it alone has changed a third of all frames.
     if 2 * noisy <= telling.len() || 3 * noisy < looks.len() - 1 {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use std::ops::Range;
 const ROWS: usize = 8;
 /// Bins whose mean is one sample of how bright a view is.
 const BLOCK: usize = 32;
-/// Of the blocks of a view, in rising order, the one that tells how bright it is: air, where there is some.
+/// The quantile of a view's blocks that tells how bright it is: air, where there is some.
 const BRIGHT: f64 = 7.0 / 8.0;
 /// Transmissions beyond this are cut in means, so that one particle does not make light of a black view: of 512 values it adds 0.001.
 const CUT: f32 = 0.5;
@@ -51,7 +51,7 @@ pub(super) struct Scale {
     pub(super) least: usize,
     rows: Vec<usize>,
     bins: usize,
-    /// Of each pixel, row after row; a factor of 0 where it tells nothing.
+    /// Offset and factor of each pixel, row after row; a factor of 0 where the pixel tells nothing.
     offsets: Vec<f32>,
     factors: Vec<f32>,
 }
@@ -226,7 +226,7 @@ impl Sums {
         self.largest[lane] = Largest(if good & (value > largest) { value } else { largest });
     }
 
-    /// Of a part of a row.
+    /// Adds up a part of a row.
     fn new(values: &[f32], offsets: &[f32], factors: &[f32]) -> Self {
         let mut sums = Self::default();
         let [values, offsets, factors] = [values, offsets, factors].map(|of| of.chunks_exact(LANES));

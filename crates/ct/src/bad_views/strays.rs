@@ -19,7 +19,7 @@ pub(crate) struct Strays {
 }
 
 impl Strays {
-    /// Of numbers of views at these angles.
+    /// Finds what is usual about each of these numbers, one a view, by the views' angles.
     pub(crate) fn new(angles: &[f64], values: &[f64]) -> Result<Self> {
         let n = values.len();
         let mut order = collected(0..n)?;
