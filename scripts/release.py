@@ -26,6 +26,7 @@ OF_PARTS = {
     "scripts/test_windows.sh": ("windows",),
     "scripts/gpu_bundle.sh": ("bundle",),
     "scripts/fuzz.sh": ("fuzz",),
+    "kernels/expected.txt": ("kernels",),
     "CHANGELOG.md": ("consumer",),
     "CONTRIBUTING.md": ("consumer",),
 }
