@@ -1433,6 +1433,13 @@ typedef struct {
     uint32_t joint;
     // Zero.
     uint32_t reserved;
+    // Weight of |imaginary part of rho|^2 / 2, which is minimised together with the rest, in the unit of lambda of penalties 0 to 2; 0: none;
+    // INFINITY: images are real. So samples of little more than half of k-space tell an image whose phase is known (partial Fourier) and is
+    // put into the sensitivities (isoc_mri_set_maps), each times exp(i phase): small weights, a tenth of the sum of the density
+    // weights, leave what is measured as it is. isoc_mri_reconstruct and isoc_mri_reconstruct_stream alone heed it; several coils without
+    // sensitivities are an error there (ISOC_STATUS_NOT_CONFIGURED), since their images have phases of their own. Noll, Nishimura and
+    // Macovski, IEEE Trans. Med. Imag. 10, 1991; Bydder and Robson, Magn. Reson. Med. 53, 2005.
+    double imaginary;
 } isoc_mri_options;
 
 // What a plan found and decided.

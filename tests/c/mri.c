@@ -145,6 +145,10 @@ static void all_options(void) {
     OPTION(wavelet, 2, UNKNOWN_VALUE, "wavelet is 2");
     OPTION(levels, 17, OUT_OF_RANGE, "levels is 17");
     OPTION(huber, -1, OUT_OF_RANGE, "huber is -1");
+    OPTION(reserved, 1, UNKNOWN_VALUE, "reserved is 1", "must be 0");
+    OPTION(imaginary, -1, OUT_OF_RANGE, "imaginary is -1", "must be 0 to 1e30, or infinity");
+    OPTION(imaginary, 1e31, OUT_OF_RANGE, "imaginary is 1e31");
+    OPTION(imaginary, NAN, NOT_FINITE_PARAMETER, "imaginary is NaN", "infinity");
     OPTION(sines, 2, UNKNOWN_VALUE, "sines is 2");
     OPTION(iterations, -1, OUT_OF_RANGE, "iterations is -1");
     OPTION(tolerance, NAN, NOT_FINITE_PARAMETER, "tolerance is NaN");
@@ -154,7 +158,6 @@ static void all_options(void) {
     OPTION(lambda, -0.5, OUT_OF_RANGE, "lambda is -0.5");
     OPTION(lambda, INFINITY, NOT_FINITE_PARAMETER, "lambda is inf");
     OPTION(residual, -1.0, OUT_OF_RANGE, "residual is -1");
-    OPTION(reserved, 1, UNKNOWN_VALUE, "reserved is 1", "must be 0");
     BAD("tolerance beyond single precision", (o.tolerance = 1e-9, check_ok("set", isoc_mri_set_options(mri, &o))),
         isoc_mri_adjoint(mri, &s, &v), OUT_OF_RANGE, "tolerance is 1e-9", "can be reached");
     BAD("a matrix that was not set", (o.penalty = 2, o.lambda = 1, check_ok("set", isoc_mri_set_options(mri, &o))),

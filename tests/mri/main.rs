@@ -3,6 +3,7 @@
 mod coils;
 mod field;
 mod field_normal;
+mod imaginary;
 mod merit;
 mod phantom;
 mod radial;

@@ -14,7 +14,7 @@ const PRIMAL_DUAL: u32 = 3;
 const HAAR: u32 = 1;
 
 /// A small scan of two coils whose F^H W F has an inverse, and its samples of an image of few edges with noise.
-fn scan(device: u32, grid: [usize; 3], double: bool, mapped: bool) -> (Scan, Vec<C>) {
+pub(super) fn scan(device: u32, grid: [usize; 3], double: bool, mapped: bool) -> (Scan, Vec<C>) {
     let dims = if grid[0] == 1 { 2 } else { 3 };
     let mut scan = Scan::new(device, grid, points(260, dims, 5), 2, double);
     let n = scan.voxels();
@@ -31,7 +31,7 @@ fn scan(device: u32, grid: [usize; 3], double: bool, mapped: bool) -> (Scan, Vec
 }
 
 /// F^H W F and F^H W samples of one image's coils, term by term.
-fn system(scan: &Scan, samples: &[C], image: usize) -> (Vec<Vec<C>>, Vec<C>) {
+pub(super) fn system(scan: &Scan, samples: &[C], image: usize) -> (Vec<Vec<C>>, Vec<C>) {
     let (n, count) = (scan.voxels(), scan.k.len());
     let weight = |m: usize| scan.weights.as_ref().map_or(1.0, |w| w[m]);
     let coils = if scan.images == 1 { 0..scan.coils } else { image..image + 1 };
@@ -47,12 +47,12 @@ fn system(scan: &Scan, samples: &[C], image: usize) -> (Vec<Vec<C>>, Vec<C>) {
     (a, b)
 }
 
-fn times(a: &[Vec<C>], x: &[C]) -> Vec<C> {
+pub(super) fn times(a: &[Vec<C>], x: &[C]) -> Vec<C> {
     a.iter().map(|row| row.iter().zip(x).map(|(a, x)| a * x).sum()).collect()
 }
 
 /// |samples|^2 / 2 of one image's coils, in the weights' norm.
-fn data(scan: &Scan, samples: &[C], image: usize) -> f64 {
+pub(super) fn data(scan: &Scan, samples: &[C], image: usize) -> f64 {
     let count = scan.k.len();
     let coils = if scan.images == 1 { 0..scan.coils } else { image..image + 1 };
     coils
@@ -61,7 +61,7 @@ fn data(scan: &Scan, samples: &[C], image: usize) -> f64 {
         .sum()
 }
 
-fn smooth(a: &[Vec<C>], b: &[C], data: f64, x: &[C]) -> f64 {
+pub(super) fn smooth(a: &[Vec<C>], b: &[C], data: f64, x: &[C]) -> f64 {
     data + dot(x, &times(a, x)).re / 2.0 - dot(x, b).re
 }
 

@@ -161,6 +161,11 @@ function sparse_penalties()
     mri.setFrames([1 101], [150 200]);
     check_true('frames together', isequal(size(mri.reconstruct(y)), [16 8 2]));
     mri.setFrames();
+    mri.setOptions('Imaginary', inf, 'Iterations', 100, 'Residual', 1e-10);
+    found = mri.reconstruct(y);
+    check_true('real images', ~any(imag(found)(:)));
+    check_near('a real image', found, x, 1e-6);
+    check_error('weights of imaginary parts', 'mri:outOfRange', 'infinity', @() mri.setOptions('Imaginary', -1));
     mri.setOptions();
     mri.reconstruct(y);
     check_true('no objective', isempty(mri.objective()) && isempty(mri.gap()));

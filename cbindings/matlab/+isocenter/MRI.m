@@ -100,6 +100,7 @@ classdef MRI < handle
             %   Huber       differences shorter than this count by their square in 'variation' (0)
             %   Block       voxels along an edge of a block of 'low_rank' (8)
             %   Joint       true: images of a series share their wavelets or edges (false)
+            %   Imaginary   weight of the square of imaginary parts, inf for real images; a phase that is known goes into the maps (0)
             self.id = isocenter.internal.plan('mri', self.id);
             isocenter_mex('mri.set_options', self.id, varargin{:});
         end

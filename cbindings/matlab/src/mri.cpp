@@ -45,6 +45,7 @@ static const record options_record{ "options", sizeof(isoc_mri_options), {
     { "Huber", field::real, AT(huber) },
     { "Block", field::count, AT(block), 0, nullptr, nullptr, true },
     { "Joint", field::logical, AT(joint) },
+    { "Imaginary", field::real, AT(imaginary) },
 } };
 #undef AT
 

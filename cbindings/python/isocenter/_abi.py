@@ -846,7 +846,7 @@ class isoc_mri_options(c.Structure):
                 ("warm_start", c.c_uint32), ("sines", c.c_uint32), ("iterations", c.c_int64), ("tolerance", c.c_double),
                 ("upsampling", c.c_double), ("lambda", c.c_double), ("residual", c.c_double), ("algorithm", c.c_uint32),
                 ("wavelet", c.c_uint32), ("levels", c.c_uint32), ("fixed_grid", c.c_uint32), ("huber", c.c_double),
-                ("block", c.c_int64), ("joint", c.c_uint32), ("reserved", c.c_uint32)]
+                ("block", c.c_int64), ("joint", c.c_uint32), ("reserved", c.c_uint32), ("imaginary", c.c_double)]
 
 
 class isoc_mri_info(c.Structure):

@@ -94,7 +94,7 @@ class MRI(Plan):
 
     def set_options(self, *, method="auto", normal="auto", penalty="identity", warm_start=False, sines="precise", iterations=0,
                     tolerance=0.0, upsampling=0.0, lambda_=0.0, residual=0.0, algorithm="auto", wavelet="daubechies4", levels=0,
-                    fixed_grid=False, huber=0.0, block=0, joint=False):
+                    fixed_grid=False, huber=0.0, block=0, joint=False, imaginary=0.0):
         """Sets options; what is not named gets its default. They hold until set again, whatever the geometry.
 
         Parameters
@@ -138,6 +138,10 @@ class MRI(Plan):
         joint : bool
             "wavelets" and "variation" sum the length over all images of a series of what is at one place, so that images share their
             wavelets or edges; else each image has its own.
+        imaginary : float
+            Weight of |imaginary part|^2 / 2, in the unit of `lambda_` with "identity"; 0 is none, `math.inf` makes real images. A phase that is known
+            goes into the maps, each times exp(1j * phase) (partial Fourier); a tenth of the sum of the density weights leaves what is measured
+            as it is. `reconstruct` alone heeds it; several coils without maps are then an error.
 
         Raises
         ------
@@ -149,7 +153,7 @@ class MRI(Plan):
             warm_start=bool(warm_start), sines=choice(_abi.MriSines, sines, "sines"), iterations=iterations,
             tolerance=tolerance, upsampling=upsampling, residual=residual,
             algorithm=choice(_abi.MriAlgorithm, algorithm, "algorithm"), wavelet=choice(_abi.MriWavelet, wavelet, "wavelet"),
-            levels=levels, fixed_grid=bool(fixed_grid), huber=huber, block=block, joint=bool(joint), **{"lambda": lambda_})
+            levels=levels, fixed_grid=bool(fixed_grid), huber=huber, block=block, joint=bool(joint), imaginary=imaginary, **{"lambda": lambda_})
         self._run(lib.isoc_mri_set_options, ctypes.byref(options))
         self._warm = bool(warm_start)
 

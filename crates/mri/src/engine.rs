@@ -109,6 +109,7 @@ pub(super) struct Solve {
     pub(super) or_pairs: bool,
     /// The images given are where to begin.
     pub(super) warm_start: bool,
+    pub(super) imaginary: Imaginary,
     /// What it is for, which says how many vectors there are.
     pub(super) purpose: Purpose,
     /// Frames whose images are of one problem; 1 without a series, or where frames go one after the other.
@@ -125,6 +126,39 @@ impl Solve {
         match self.solver {
             Solver::ConjugateGradient => false,
             Solver::Fista(sparse) | Solver::PrimalDual(sparse) => sparse.takes_all_images(),
+        }
+    }
+}
+
+/// What imaginary parts of images may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Imaginary {
+    Free,
+    /// Half their square counts so much.
+    Weighed(f64),
+    None,
+}
+
+impl Imaginary {
+    pub(super) fn of_weight(weight: f64) -> Self {
+        match weight {
+            0.0 => Self::Free,
+            f64::INFINITY => Self::None,
+            weight => Self::Weighed(weight),
+        }
+    }
+
+    /// What is asked of an image, of images or of a right-hand side.
+    pub(super) fn clear<E: Engine>(self, engine: &mut E, of: &mut Vector<E>) -> Result<()> {
+        if self == Self::None { engine.clear_imaginary(of) } else { Ok(()) }
+    }
+
+    /// And of the product with a system.
+    pub(super) fn add<E: Engine>(self, engine: &mut E, image: &Vector<E>, product: &mut Vector<E>) -> Result<()> {
+        match self {
+            Self::Free => Ok(()),
+            Self::Weighed(weight) => engine.add_imaginary(weight, image, product),
+            Self::None => engine.clear_imaginary(product),
         }
     }
 }
@@ -282,6 +316,11 @@ pub(super) trait Engine: Sized + Send {
         self.weigh(samples)?;
         self.adjoint(samples, out, &mut |_| job.check())
     }
+
+    /// Imaginary parts become 0.
+    fn clear_imaginary(&mut self, images: &mut Vector<Self>) -> Result<()>;
+    /// out = out + weight times i times the imaginary part of images.
+    fn add_imaginary(&mut self, weight: f64, images: &Vector<Self>, out: &mut Vector<Self>) -> Result<()>;
 
     /// Makes Q of the trajectory and the weights, unless it is there.
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()>;

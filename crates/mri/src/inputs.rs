@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use super::cpu::engine::CpuEngine;
 use super::density::{self, Density};
-use super::engine::{Engine, Purpose, Scan, Solve};
+use super::engine::{Engine, Imaginary, Purpose, Scan, Solve};
 use super::frames::Frames;
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
@@ -335,6 +335,7 @@ fn iterative<E: Engine>(mut engine: E, context: &Context, iterations: usize, fou
         toeplitz: false,
         or_pairs: false,
         warm_start: false,
+        imaginary: Imaginary::Free,
         purpose: Purpose::Transform,
         frames: 1,
         besides: 0,

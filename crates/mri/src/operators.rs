@@ -3,7 +3,7 @@
 use super::call::{Call, Encode, read_start};
 use super::convolutions::fitting;
 use super::doubts::are_real;
-use super::engine::{Engine, Purpose, Solve};
+use super::engine::{Engine, Imaginary, Purpose, Solve};
 use super::frames::{Frames, with_side};
 use super::parts::Part;
 use super::penalty::{Penalty, Solver};
@@ -103,6 +103,18 @@ impl Mri {
             self.context
                 .log(LogLevel::Info, || format!("options.penalty is {name}, and has no effect: options.lambda is 0"));
         }
+    }
+
+    /// Images of coils have phases of their own.
+    pub(super) fn check_imaginary(&self, solve: &Solve) -> Result<()> {
+        let (coils, problems) = each!(&self.plan()?.engine, e => (e.scan().coils, e.scan().problems()));
+        if solve.imaginary != Imaginary::Free && problems > 1 {
+            fail!(
+                NotConfigured,
+                "options.imaginary is for images of one object, and {coils} coils without sensitivities have an image each, with its own phase: isoc_mri_set_maps comes first"
+            );
+        }
+        Ok(())
     }
 
     /// Nothing is written unless all of it is there.
@@ -208,6 +220,7 @@ impl Mri {
         self.check_images(images.layout())?;
         self.doubt_samples(&samples);
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        self.check_imaginary(&solve)?;
         self.tell_of_penalty(&solve);
         let policy = context.nan_policy();
         let elements = samples.layout().count() + if solve.warm_start { images.layout().count() } else { 0 };

@@ -1,7 +1,7 @@
 //! The plan behind `isoc_mri`.
 
 use super::cpu::engine::CpuEngine;
-use super::engine::{Engine, Purpose, Scan, Solve};
+use super::engine::{Engine, Imaginary, Purpose, Scan, Solve};
 use super::frames::Frames;
 use super::gpu::engine::GpuEngine;
 use super::low_rank::Blocks;
@@ -88,6 +88,8 @@ pub struct Options {
     pub residual: f64,
     /// `reconstruct` begins with the image that it is given.
     pub warm_start: bool,
+    /// Weight of half the square of imaginary parts; infinite for images without them.
+    pub imaginary: f64,
     /// Exact sums may use a GPU's units for sine and cosine.
     pub hardware_sines: bool,
 }
@@ -111,10 +113,14 @@ impl Default for Options {
             iterations: 30,
             residual: 1e-6,
             warm_start: false,
+            imaginary: 0.0,
             hardware_sines: false,
         }
     }
 }
+
+/// Of imaginary parts, at most, beside none at all: products with it stay in the range of single precision.
+const MAX_WEIGHT: f64 = 1e30;
 
 /// What a plan found and decided.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -322,6 +328,16 @@ impl Mri {
                 fail!(OutOfRange, "options.{name} is {v}; it must not be negative");
             }
         }
+        let imaginary = options.imaginary;
+        if imaginary.is_nan() {
+            fail!(NotFiniteParameter, "options.imaginary is NaN; it must be a number, or infinity for real images");
+        }
+        if !(0.0..=MAX_WEIGHT).contains(&imaginary) && imaginary != f64::INFINITY {
+            fail!(
+                OutOfRange,
+                "options.imaginary is {imaginary}; it must be 0 to {MAX_WEIGHT:e}, or infinity for real images"
+            );
+        }
         if upsampling != 0.0 && !isocenter_nufft::kernel::UPSAMPLING.contains(&upsampling) {
             let (low, high) = isocenter_nufft::kernel::UPSAMPLING.into_inner();
             fail!(OutOfRange, "options.upsampling is {upsampling}; it must be {low} to {high}, or 0 for the fastest");
@@ -356,7 +372,7 @@ impl Mri {
     }
 
     pub(super) fn solve_settings(&self) -> Result<Solve> {
-        let Options { normal, lambda, iterations, residual, warm_start, penalty, .. } = self.options;
+        let Options { normal, lambda, iterations, residual, warm_start, imaginary, penalty, .. } = self.options;
         let solver = self.solver()?;
         let plan = self.plan()?;
         let (effects, matrix) = each!(&plan.engine, e => (&e.scan().effects, e.has_matrix()));
@@ -394,6 +410,7 @@ impl Mri {
             toeplitz,
             or_pairs,
             warm_start,
+            imaginary: Imaginary::of_weight(imaginary),
             purpose: Purpose::Solution,
             frames: 1,
             besides: 0,

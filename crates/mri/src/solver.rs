@@ -33,7 +33,7 @@ pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Re
 }
 
 /// Solves `(F^H W F + lambda R^H R) image = right` for one problem; `right` is used up. `share`: its part of the whole; `frames`: those whose images it is of.
-/// `data`: |samples|^2 in the weights' norm. A penalty that is no square tells the weight from which on it leaves nothing, or that of wavelets, too.
+/// `data`: |samples|^2 in the weights' norm. Imaginary parts may count besides, or there are none: equations are then the real parts of these. A penalty that is no square tells the weight from which on it leaves nothing, or that of wavelets, too.
 pub(super) fn solve<E: Engine>(
     engine: &mut E,
     right: &mut Vector<E>,
@@ -44,6 +44,8 @@ pub(super) fn solve<E: Engine>(
     (job, share): (&Job, f64),
 ) -> Result<Solution> {
     job.enter(Stage::Solve);
+    solve.imaginary.clear(engine, right)?;
+    solve.imaginary.clear(engine, image)?;
     // Before there is a problem, whose memory is that of this and more.
     let of_wavelets = solve.solver.is_variation().then(|| largest_coefficient(engine, right)).transpose()?;
     let scratch = Scratch::new(engine, solve, frames)?;
@@ -84,7 +86,8 @@ impl<E: Engine> LinearSystem for System<'_, E> {
     }
 
     fn apply(&mut self, x: &Vector<E>, out: &mut Vector<E>) -> Result<()> {
-        normal(self.engine, x, out, &mut self.scratch, self.solve, self.job)
+        normal(self.engine, x, out, &mut self.scratch, self.solve, self.job)?;
+        self.solve.imaginary.add(self.engine, x, out)
     }
 
     fn after(&mut self, _: usize, _: f64) -> Result<()> {

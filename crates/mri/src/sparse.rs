@@ -196,7 +196,8 @@ impl<E: Engine> Composite for Problem<'_, E> {
     }
 
     fn normal(&mut self, x: &Vector<E>, out: &mut Vector<E>) -> Result<()> {
-        normal_of_data(self.engine, x, out, &mut self.scratch, self.solve, self.job)
+        normal_of_data(self.engine, x, out, &mut self.scratch, self.solve, self.job)?;
+        self.solve.imaginary.add(self.engine, x, out)
     }
 
     fn prox(&mut self, step: f64, v: &mut Vector<E>) -> Result<f64> {

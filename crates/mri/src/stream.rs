@@ -110,6 +110,7 @@ impl Mri {
         if goal == Goal::Gridding {
             solve = Solve { toeplitz: false, warm_start: false, purpose: Purpose::Transform, ..solve };
         } else {
+            self.check_imaginary(&solve)?;
             self.tell_of_penalty(&solve);
         }
         let stream = self.stream_of(goal, of, solve)?;

@@ -194,6 +194,7 @@ impl Mri<'_> {
             block: input.small(0, 4, 64),
             joint: input.code(2),
             reserved: 0,
+            imaginary: input.real(0.0),
         };
         let passed = self.caller.passed(o);
         let done = call!(self.caller, isoc_mri_set_options(handle, passed));

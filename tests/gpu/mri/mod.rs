@@ -8,6 +8,8 @@ mod exchange;
 #[path = "../../mri/field_normal.rs"]
 mod field_normal;
 mod field_q;
+#[path = "../../mri/imaginary.rs"]
+mod imaginary;
 mod limits;
 mod nufft;
 mod peers;

@@ -1,6 +1,7 @@
 //! The engine on the processor. Results are the same bits for any number of threads.
 
 use super::coils;
+use super::imaginary;
 use super::low_rank;
 use super::penalty::Regulariser;
 use super::q::{Factors, Kind, Q};
@@ -395,6 +396,16 @@ impl<T: Scalar> Engine for CpuEngine<T> {
         if let Some(weights) = &self.weights {
             coils::weigh(weights, samples);
         }
+        Ok(())
+    }
+
+    fn clear_imaginary(&mut self, images: &mut Vector<Self>) -> Result<()> {
+        imaginary::clear(images);
+        Ok(())
+    }
+
+    fn add_imaginary(&mut self, weight: f64, images: &Vector<Self>, out: &mut Vector<Self>) -> Result<()> {
+        imaginary::add(T::of(weight), images, out);
         Ok(())
     }
 

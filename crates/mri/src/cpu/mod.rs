@@ -11,6 +11,7 @@ pub(super) mod direct;
 pub(super) mod engine;
 mod field;
 mod image_sums;
+mod imaginary;
 mod lines;
 mod low_rank;
 mod penalty;

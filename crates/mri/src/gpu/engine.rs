@@ -3,6 +3,7 @@
 use super::array::{self, Pending};
 use super::coils::CoilKernels;
 use super::crew::{Crew, LentVector, Told, tell};
+use super::imaginary::ImaginaryKernels;
 use super::low_rank::DeviceBlocks;
 use super::memory::{Budget, vector_bytes};
 use super::peers::{Member, Peers};
@@ -61,6 +62,7 @@ pub(crate) struct GpuEngine<T: Scalar> {
     weights: Option<Lent>,
     maps: Option<DeviceVector>,
     coil_kernels: CoilKernels,
+    imaginary: ImaginaryKernels,
     differences: DeviceDifferences,
     matrix: Option<DeviceMatrix>,
     transform: Option<Transform<T>>,
@@ -97,6 +99,7 @@ impl<T: Scalar> GpuEngine<T> {
             weights: None,
             maps: None,
             coil_kernels: CoilKernels::new(device, T::PRECISION)?,
+            imaginary: ImaginaryKernels::new(device, T::PRECISION)?,
             differences: DeviceDifferences::new(device, T::PRECISION)?,
             matrix: None,
             transform: None,
@@ -580,6 +583,16 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         let coils = samples.count() / self.scan.samples();
         // SAFETY: as for `forward`.
         unsafe { self.weigh_coils(samples.address(), coils) }
+    }
+
+    fn clear_imaginary(&mut self, images: &mut DeviceVector) -> Result<()> {
+        // SAFETY: as for `forward`.
+        unsafe { self.imaginary.clear(&self.vectors.queue, images.address(), images.count()) }
+    }
+
+    fn add_imaginary(&mut self, weight: f64, images: &DeviceVector, out: &mut DeviceVector) -> Result<()> {
+        // SAFETY: as for `forward`.
+        unsafe { self.imaginary.add(&self.vectors.queue, weight, images.address(), out.address(), out.count()) }
     }
 
     fn apply_pair(

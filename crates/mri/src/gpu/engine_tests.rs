@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::basis::Basis;
-use crate::engine::Purpose;
+use crate::engine::{Imaginary, Purpose};
 use crate::penalty::Solver;
 use crate::trajectory::{Trajectory, Unit};
 use crate::transform::Method;
@@ -161,6 +161,7 @@ const SOLVE: Solve = Solve {
     toeplitz: true,
     or_pairs: false,
     warm_start: false,
+    imaginary: Imaginary::Free,
     purpose: Purpose::Solution,
     frames: 1,
     besides: 0,

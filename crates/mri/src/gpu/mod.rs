@@ -10,6 +10,7 @@ pub(super) mod engine;
 mod fast;
 mod field;
 mod image_sums;
+mod imaginary;
 mod lines;
 mod low_rank;
 mod memory;
