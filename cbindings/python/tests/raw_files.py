@@ -12,7 +12,7 @@ HEADER = """<?xml version="1.0"?>
   <encoding>
     <encodedSpace>{encoded}</encodedSpace><reconSpace>{recon}</reconSpace>
     <encodingLimits>{limits}</encodingLimits>
-    <trajectory>{kind}</trajectory>
+    <trajectory>{kind}</trajectory>{described}
   </encoding>
 </ismrmrdHeader>"""
 
@@ -22,11 +22,13 @@ def space(shape, field_of_view):
     return "<matrixSize>{}</matrixSize><fieldOfView_mm>{}</fieldOfView_mm>".format(*sizes)
 
 
-def header(*, kind, encoded, recon=None, coils=1, centres=(), bandwidth=None, vendor=None):
-    """`encoded` and `recon` are (shape, field of view in mm), z, y, x; `centres` of phase encoding along y and z."""
+def header(*, kind, encoded, recon=None, coils=1, centres=(), bandwidth=None, vendor=None, described=None):
+    """`encoded` and `recon` are (shape, field of view in mm), z, y, x; `centres` of phase encoding along y and z; `described` numbers of the trajectory."""
     limits = "".join(f"<kspace_encoding_step_{n}><minimum>0</minimum><maximum>{2 * c}</maximum><center>{c}</center></kspace_encoding_step_{n}>"
                      for n, c in enumerate(centres, 1))
-    return HEADER.format(kind=kind, encoded=space(*encoded), recon=space(*(recon or encoded)), coils=coils, limits=limits,
+    numbers = "".join(f"<userParameterDouble><name>{name}</name><value>{value}</value></userParameterDouble>" for name, value in (described or {}).items())
+    words = "" if described is None else f"<trajectoryDescription><identifier>ConventionalEPI</identifier>{numbers}</trajectoryDescription>"
+    return HEADER.format(kind=kind, described=words, encoded=space(*encoded), recon=space(*(recon or encoded)), coils=coils, limits=limits,
                          vendor="" if vendor is None else f"<systemVendor>{vendor}</systemVendor>",
                          bandwidth="" if bandwidth is None else f"<relativeReceiverNoiseBandwidth>{bandwidth}</relativeReceiverNoiseBandwidth>")
 

@@ -231,6 +231,48 @@ class Places(Ways):
             for file, (*_, position) in zip(files, planes):
                 np.testing.assert_allclose(file.affine @ [N // 2, N // 2, 0, 1], np.array([-1, -1, 1, 1]) * [*position, 1], atol=1e-4)
 
+    def test_dicom(self):
+        """A file an image, whose pixels are where the scan's affine maps have them."""
+        try:
+            import pydicom
+        except ImportError:
+            self.skipTest("no pydicom")
+        axial, sagittal, oblique = ((1, 0, 0), (0, 1, 0), (0, 0, 1)), ((0, 1, 0), (0, 0, -1), (1, 0, 0)), ((0.8, 0.6, 0), (-0.6, 0.8, 0), (0, 0, 1))
+        for planes in ([(*axial, (1, 2, 3)), (*sagittal, (7, 0, 0)), (*oblique, (0, 1, 2))], [(*axial, (1.5, -2, 3))]):
+            made = self.slices(planes)
+            path = os.path.join(self.folder.name, "image.dcm")
+            with contextlib.redirect_stdout(io.StringIO()) as said:
+                main([self.path, "-o", path, "--device", "cpu"])
+            names = [path] if len(planes) == 1 else [f"{path[:-4]}_{n:04d}.dcm" for n in range(1, len(planes) + 1)]
+            self.assertIn("written: " + ", ".join(names), said.getvalue())
+            files = [pydicom.dcmread(name) for name in names]
+            self.assertEqual(len({f.SeriesInstanceUID for f in files}), 1)
+            self.assertEqual(len({f.SOPInstanceUID for f in files}), len(planes))
+            for z, file in enumerate(files):
+                self.assertEqual((file.SOPClassUID, file.Modality, file.MRAcquisitionType, file.InstanceNumber), (pydicom.uid.MRImageStorage, "MR", "2D", z + 1))
+                values = file.pixel_array * float(file.RescaleSlope)
+                np.testing.assert_allclose(values, np.abs(made.images[0, z]), atol=np.abs(made.images).max() / 65535)
+                # Of a pixel by the standard's equation: C.7.6.2.1-1.
+                row, column = np.array(file.ImageOrientationPatient, float).reshape(2, 3)
+                down, along = map(float, file.PixelSpacing)
+                for j, i in ((0, 0), (3, 17)):
+                    place = np.array(file.ImagePositionPatient, float) + row * along * i + column * down * j
+                    np.testing.assert_allclose(place, (made.affines[0, z] @ [i, j, 0, 1])[:3], atol=1e-3)
+        self.assertEqual(pydicom.dcmread(isocenter.raw.write_dicom(path, made, PatientName="Doe^Jane", EchoTime=12)[0]).PatientName, "Doe^Jane")
+        self.assertRaisesRegex(ValueError, "PatientsName is no keyword", isocenter.raw.write_dicom, path, made, PatientsName="Doe")
+        self.assertRaisesRegex(ValueError, "must end in .dcm", isocenter.raw.write_dicom, "image.png", made)
+        self.assertRaisesRegex(ValueError, "knows no directions", isocenter.raw.write_dicom, path, self.image(lines(self.full)))
+
+    def test_dicom_of_volumes(self):
+        try:
+            import pydicom
+        except ImportError:
+            self.skipTest("no pydicom")
+        made = self.image([a for z, kz in enumerate((-1, 0)) for a in lines(self.full, kspace_encode_step_2=z, position=(0, 0, 30), **AXIAL)], encoded=((2, N, N), (12.0, FIELD, FIELD)),
+                          centres=(N // 2, 1), options={"maps": np.broadcast_to(sensitivities()[:, None], (COILS, 2, N, N))})
+        files = [pydicom.dcmread(name) for name in isocenter.raw.write_dicom(os.path.join(self.folder.name, "image.dcm"), made)]
+        self.assertEqual([(f.MRAcquisitionType, float(f.ImagePositionPatient[2])) for f in files], [("3D", 24.0), ("3D", 30.0)])
+
 
 class Trajectories(Ways):
     def test_a_trajectory_under_a_cartesian_header_is_used(self):

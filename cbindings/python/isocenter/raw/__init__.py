@@ -5,10 +5,11 @@
 >>> isocenter.raw.write_png("scan.png", made)
 
 `reconstruct` whitens noise, joins coils, finds their sensitivities and solves for the image (SENSE by conjugate gradient). `read` gives
-samples, trajectory and geometry, for steps of your own. ``python -m isocenter.raw scan.h5 -o scan.png`` is the same as a command; ``-o scan.nii.gz`` writes images with their place.
+samples, trajectory and geometry, for steps of your own. ``python -m isocenter.raw scan.h5 -o scan.png`` is the same as a command; ``-o scan.nii.gz`` and ``-o scan.dcm`` write images with their place.
 
 This needs the package ismrmrd: ``pip install isocenter[ismrmrd]``.
 """
+from ._dicom import write_dicom
 from ._file import Raw, read
 from ._header import Space
 from ._nifti import write_nifti
@@ -17,4 +18,4 @@ from ._reconstruction import Reconstruction, reconstruct
 from ._sampling import KINDS, Readouts
 from ._trajectory import UNITS
 
-__all__ = ["KINDS", "UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_nifti", "write_png"]
+__all__ = ["KINDS", "UNITS", "Raw", "Readouts", "Reconstruction", "Space", "read", "reconstruct", "upright", "write_dicom", "write_nifti", "write_png"]

@@ -17,13 +17,15 @@ QUOTES = ("'", '"')
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m isocenter.raw", description="Reconstructs images from an ISMRMRD file of raw MRI data.")
     parser.add_argument("file", help="ISMRMRD file (HDF5)")
-    parser.add_argument("-o", "--output", help="a picture, NAME.png; magnitudes with their place, NAME.nii or NAME.nii.gz; or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
+    parser.add_argument("-o", "--output", help="a picture, NAME.png; magnitudes with their place, NAME.nii, NAME.nii.gz or NAME.dcm; or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
     for name in ("slice", "contrast", "phase", "repetition", "set"):
         parser.add_argument(f"--{name}", type=int, help="of the file's counter; all without it")
     parser.add_argument("--encoding", type=int, default=0, help="which of the header's encoding spaces (0)")
     parser.add_argument("--group", default="dataset", help="where in the file the data set is (dataset)")
     parser.add_argument("--kind", choices=isocenter.raw.KINDS, help="in place of the header's word for the trajectory")
     parser.add_argument("--coils", type=numbers, help="those to use, such as 0,1,4-7, counted from 0; all without it")
+    parser.add_argument("--no-navigators", dest="navigators", action="store_false", help="lines of echo trains were corrected before, and are left as they are")
+    parser.add_argument("--no-partial-fourier", dest="partial_fourier", action="store_false", help="no smooth phase is presumed where lines reach less far on one side of k-space")
     parser.add_argument("--trajectory", metavar="NAME.npy", help="real (readouts, samples, 2 or 3), x first, in place of the file's")
     parser.add_argument("--maps", metavar="NAME.npy", help="sensitivities, complex (coils, y, x) or (coils, z, y, x), in place of those of the calibration")
     parser.add_argument("--weights", metavar="NAME.npy", help="density weights of a frame's samples, real (samples,)")
@@ -37,8 +39,8 @@ def main(arguments=None):
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     given = parser.parse_args(arguments)
-    if given.output and not given.output.endswith((".png", ".npy", ".nii", ".nii.gz")):
-        parser.error(f"--output is {given.output}; it must end in .png, .nii, .nii.gz or .npy")
+    if given.output and not given.output.endswith((".png", ".npy", ".nii", ".nii.gz", ".dcm")):
+        parser.error(f"--output is {given.output}; it must end in .png, .nii, .nii.gz, .dcm or .npy")
     try:
         run(given)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
@@ -76,11 +78,11 @@ def array(name, path):
 
 
 def run(given):
-    raw = isocenter.raw.read(given.file, encoding=given.encoding, group=given.group, kind=given.kind, coils=given.coils)
+    raw = isocenter.raw.read(given.file, encoding=given.encoding, group=given.group, kind=given.kind, coils=given.coils, navigators=given.navigators)
     print(raw)
     if not given.output:
         return
-    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop".split()
+    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier".split()
     arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
     whitening = False if given.whitening == "none" else array("whitening", given.whitening)
     made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, **arrays,
@@ -88,10 +90,14 @@ def run(given):
     print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
     print(f"noise {'whitened' if made.whitened else 'not whitened'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "
           f"maps {'given' if given.maps else f'from {made.calibration}'}, residual {made.residual:.2g}")
+    if made.partial_fourier:
+        print(f"partial Fourier along {', '.join(made.partial_fourier)}: with a phase of low resolution")
     if given.output.endswith(".png"):
         isocenter.raw.write_png(given.output, made)
     elif given.output.endswith((".nii", ".nii.gz")):
         given.output = ", ".join(write_apart(given.output, made))
+    elif given.output.endswith(".dcm"):
+        given.output = ", ".join(isocenter.raw.write_dicom(given.output, made))
     else:
         numpy.save(given.output, made.images)
     print(f"written: {given.output}")

@@ -19,7 +19,7 @@ SKIPPED = ("NOISE_MEASUREMENT", "NAVIGATION_DATA", "PHASECORR_DATA", "HPFEEDBACK
 _log = logging.getLogger("isocenter")
 
 
-def read(path, *, encoding=0, group="dataset", kind=None, coils=None):
+def read(path, *, encoding=0, group="dataset", kind=None, coils=None, navigators=True):
     """Opens an ISMRMRD file (HDF5).
 
     Parameters
@@ -34,6 +34,9 @@ def read(path, *, encoding=0, group="dataset", kind=None, coils=None):
     coils : sequence of int, optional
         Those to use, counted from 0 in the file's order; None uses all. Coils without noise in the noise measurement are left out, with
         a warning.
+    navigators : bool
+        Lines of echo trains are corrected for what lines of both directions differ by in navigators (flag IS_PHASECORR_DATA), a constant phase and a delay. False
+        leaves lines as they are: for files whose lines were corrected before, and that still have their navigators.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def read(path, *, encoding=0, group="dataset", kind=None, coils=None):
     ValueError
         Where it is no ISMRMRD file, or has no data for an image; the message says what it has.
     """
-    return Raw(path, encoding=encoding, group=group, kind=kind, coils=coils)
+    return Raw(path, encoding=encoding, group=group, kind=kind, coils=coils, navigators=navigators)
 
 
 class Raw:
@@ -82,7 +85,7 @@ class Raw:
         The same, of the package ismrmrd; None where that does not take it.
     """
 
-    def __init__(self, path, *, encoding=0, group="dataset", kind=None, coils=None):
+    def __init__(self, path, *, encoding=0, group="dataset", kind=None, coils=None, navigators=True):
         self._table = Acquisitions(path, group)
         self._path, self._heads, self.xml = self._table.path, self._table.heads, self._table.xml
         try:
@@ -103,7 +106,8 @@ class Raw:
         self._choose(encoding)
         self._choose_coils(coils)
         self._read_noise()
-        self._sampling = Sampling(self, self._table, self._space, kind, self._imaging, self._calibration, self._records)
+        told = self._table.flagged("IS_PHASECORR_DATA") if navigators else None
+        self._sampling = Sampling(self, self._table, self._space, kind, self._imaging, self._calibration, told, self._records)
 
     def __repr__(self):
         several = {name: len(values) for name, values in self.counters.items() if len(values) > 1}

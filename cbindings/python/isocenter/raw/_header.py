@@ -17,9 +17,9 @@ class Space(namedtuple("Space", "shape field_of_view")):
         return tuple(f / n for f, n in zip(self.field_of_view, self.shape))
 
 
-Encoding = namedtuple("Encoding", "kind encoded recon centres")
+Encoding = namedtuple("Encoding", "kind encoded recon centres described", defaults=[None])
 Encoding.__doc__ = """One of a file's encodings: the word for its trajectory in lower case, "" without one; two `Space`; and the steps of phase encoding at
-frequency 0 along y and z."""
+frequency 0 along y and z; and the numbers of the trajectory's description, by their names in lower case."""
 
 Header = namedtuple("Header", "encodings vendor noise_bandwidth")
 
@@ -53,7 +53,18 @@ def _encoding(element, where):
     limits = _child(element, "encodingLimits")
     centres = [_text(_child(limits, f"kspace_encoding_step_{n}"), "center") for n in (1, 2)]
     centres = tuple(shape // 2 if not text else int(_number(text, "center")) for text, shape in zip(centres, encoded.shape[1::-1]))
-    return Encoding(_text(element, "trajectory").lower(), encoded, recon, centres)
+    return Encoding(_text(element, "trajectory").lower(), encoded, recon, centres, _described(_child(element, "trajectoryDescription")))
+
+
+def _described(element):
+    found = {}
+    for kind in ("userParameterLong", "userParameterDouble"):
+        for parameter in _children(element, kind):
+            try:
+                found[_text(parameter, "name").lower()] = float(_text(parameter, "value"))
+            except ValueError:  # of whoever needs it
+                continue
+    return found
 
 
 def _space(element, name, where):

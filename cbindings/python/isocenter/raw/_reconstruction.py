@@ -11,10 +11,13 @@ from ..errors import wrong
 from ..mri import MRI
 from ._file import Raw, read
 from ._geometry import affine_of, in_order, stack
+from ._partial_fourier import sides, smooth_phase, symmetric
 
+PHASE_ITERATIONS = 15
+IMAGINARY = 0.1  # weight of the imaginary part beside the phase that is presumed, in the diagonal of F^H W F: less than what is measured, more than noise
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
 
-_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual")
+_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier")
 
 
 class Reconstruction(_Fields):
@@ -26,7 +29,7 @@ class Reconstruction(_Fields):
     patient's left, back and head; `whitened` whether noise was whitened; `virtual_coils` how many were solved for, and
     `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from,
     None for one coil and for maps that were given; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with
-    penalties "wavelets" and "variation"."""
+    penalties "wavelets" and "variation"; `partial_fourier` the axes, of "xyz", along which k-space was measured in part."""
     __slots__ = ()
 
     @property
@@ -42,7 +45,7 @@ class Reconstruction(_Fields):
         return made
 
 
-def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None,
+def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None, navigators=True, partial_fourier=True,
                 unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
@@ -55,10 +58,14 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     scan : path or Raw
     slice, contrast, phase, repetition, set : int, optional
         Which; None means all.
-    encoding, group, kind, coils
+    encoding, group, kind, coils, navigators
         As for `read`; of a path alone.
     unit, trajectory
         As for `Raw.select`.
+    partial_fourier : bool
+        Cartesian lines that reach less far on one side of k-space than on the other (partial Fourier, asymmetric echoes) are taken for those of an image whose phase is that
+        of low resolution: what both sides have tells it, and of what is left open the image is preferred that differs least from a real one times this phase (Noll, Nishimura and
+        Macovski 1991; Bydder and Robson 2005). False: what is left open is 0, and the image is blurred along the axis.
     maps : array, optional
         Sensitivities of the coils, complex (coils, y, x) or (coils, z, y, x) over the voxels that are solved for (`Readouts.grid`), or (slices, coils, y, x):
         in place of those that calibration finds. The image's scale is then theirs.
@@ -99,11 +106,11 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     """
     if penalty not in ("identity", "wavelets", "variation"):
         raise wrong(ValueError, f"penalty is {penalty!r}; it must be one of 'identity', 'wavelets', 'variation'")
-    reads = {"encoding": encoding, "group": group, "kind": kind, "coils": coils}
+    reads = {"encoding": encoding, "group": group, "kind": kind, "coils": coils, "navigators": navigators}
     if not isinstance(scan, Raw):
         raw = read(scan, **reads)
-    elif reads != {"encoding": 0, "group": "dataset", "kind": None, "coils": None}:
-        raise wrong(TypeError, "encoding, group, kind and coils are for a path: pass them to isocenter.raw.read")
+    elif reads != {"encoding": 0, "group": "dataset", "kind": None, "coils": None, "navigators": True}:
+        raise wrong(TypeError, "encoding, group, kind, coils and navigators are for a path: pass them to isocenter.raw.read")
     else:
         raw = scan
     if context is None:
@@ -119,7 +126,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     if iterations is None:
         iterations = 15 if penalty == "identity" else 60
     given = _Given(trajectory, _checked_maps(maps, raw, len(slices)), weights, _checked_whitening(whitening, raw))
-    solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop)
+    solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier)
     images, affines = [], []
     for number, which in enumerate(slices):
         solver.begin(number, which)
@@ -134,7 +141,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     images = images[:, order].reshape(len(frames), -1, *images.shape[-2:])
     affines = numpy.ascontiguousarray(affines[:, order])
     return Reconstruction(images, frames, [slices[i] for i in order], _voxel(affines[0], raw.recon.voxel), affines, solver.whitens, solver.coils,
-                          solver.energy, solver.region, solver.residual)
+                          solver.energy, solver.region, solver.residual, solver.partial)
 
 
 def _voxel(affines, voxel):
@@ -177,21 +184,23 @@ def _checked_whitening(whitening, raw):
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop):
+    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop, partial_fourier):
         self.raw, self.context, self.unit, self.given, self.virtual, self.lines = raw, context, unit, given, virtual_coils, calibration
-        self.solution, self.crop = solution, crop
+        self.solution, self.crop, self.partial_fourier = solution, crop, partial_fourier
         self.whitening = {}  # by dwell
         self.whitens = given.whitening is not False and (given.whitening is not None or raw.noise is not None)
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
         self.plan = self.trajectory = None
+        self.partial, self.sides, self.low = "", [], None  # axes of partial Fourier, and the plan that tells the phase
 
     def begin(self, number, slice):
         self.number, self.slice, self.matrix, self.maps, self.weight = number, slice, None, None, None
 
     def close(self):
-        if self.plan is not None:
-            self.plan.close()
-            self.plan = None
+        for plan in (self.plan, self.low):
+            if plan is not None:
+                plan.close()
+        self.plan = self.low = None
 
     def whitened(self, dwell, samples):
         """Samples or maps (coils, ...), of whitened coils."""
@@ -241,11 +250,37 @@ class _Solver:
         if self.plan is None or not numpy.array_equal(self.trajectory, readouts.trajectory):
             self.close()
             self.plan, self.trajectory = self.planned(readouts), readouts.trajectory
-        samples = samples if self.coils > 1 or self.maps is not None else samples[0]
-        self.set_options(samples)
+            self.look_at_sides(readouts)
+        phase = self.find_phase(samples, _plane(readouts.grid))
+        samples = samples if self.coils > 1 or self.maps is not None or phase is not None else samples[0]
+        self.set_options(samples, IMAGINARY * float(self.plan.weights().sum()) if phase is not None else 0.0)
         image = self.plan.reconstruct(samples)
+        image = image if phase is None else image.reshape(phase.shape) * phase
         self.residual = max(self.residual, float(self.plan.history()[-1]))
         return readouts, _cut(image.reshape(readouts.grid), self.raw.recon.shape if readouts.grid[0] > 1 else (1, *self.raw.recon.shape[1:]))
+
+    def look_at_sides(self, readouts):
+        if not readouts.lines or not self.partial_fourier:
+            return
+        steps = readouts.trajectory * numpy.array(_plane(readouts.grid)[::-1], numpy.float32)
+        self.sides = found = sides(steps)
+        if not found:
+            return
+        self.partial = "".join(a for a in "xyz" if a in self.partial or a in ("xyz"[side.axis] for side in found))
+        # What both sides have, and nothing else, has a say in the phase.
+        self.low = _plan(readouts, readouts.grid, self.coils, self.context)
+        self.low.set_weights(self.plan.weights() * symmetric(steps, found))
+        self.low.set_options(iterations=PHASE_ITERATIONS)
+
+    def find_phase(self, samples, plane):
+        """exp(i phase) of a frame's image, which goes into the plan's maps; None where all of k-space was measured."""
+        if self.low is None:
+            return None
+        maps = numpy.ones((1, *plane), numpy.complex64) if self.maps is None else self.maps
+        self.low.set_maps(maps)
+        phase = smooth_phase(self.low.reconstruct(samples).reshape(plane), self.sides)
+        self.plan.set_maps(numpy.ascontiguousarray(maps * phase))
+        return phase
 
     def planned(self, readouts):
         plan = _plan(readouts, readouts.grid, self.coils, self.context)
@@ -256,21 +291,28 @@ class _Solver:
             if numpy.shape(weights) != readouts.times.shape:
                 raise wrong(ValueError, f"weights has shape {numpy.shape(weights)}; a frame has {len(readouts.times)} samples, as Raw.select gives them")
             plan.set_weights(numpy.ascontiguousarray(weights, numpy.float64))
-        elif not readouts.lines:  # they hasten the solver where density is uneven
+        elif not readouts.lines or _uneven(readouts.trajectory[:, 0]):  # they hasten the solver, and no part of k-space counts more than another
             plan.compute_weights()
         return plan
 
-    def set_options(self, samples):
+    def set_options(self, samples, imaginary):
         """Of the plan; a sparse penalty's weight is that of the slice's first frame."""
         penalty, iterations, regularisation = self.solution
         if self.weight is None and penalty == "identity":
             self.weight = regularisation * float(self.plan.weights().sum())
         elif self.weight is None:
             # One iteration of any weight tells the limit.
-            self.plan.set_options(penalty="wavelets", lambda_=1e-30, iterations=1)
+            self.plan.set_options(penalty="wavelets", lambda_=1e-30, iterations=1, imaginary=imaginary)
             self.plan.reconstruct(samples)
             self.weight = regularisation * self.plan.info().lambda_limit
-        self.plan.set_options(penalty=penalty, iterations=iterations, lambda_=self.weight)
+        self.plan.set_options(penalty=penalty, iterations=iterations, lambda_=self.weight, imaginary=imaginary)
+
+
+def _uneven(x):
+    """Whether samples along lines are at uneven distances, as on ramps of the gradient."""
+    steps = numpy.diff(x)
+    steps = steps[steps > 0]  # not those from line to line
+    return bool(len(steps) and numpy.ptp(steps) > 0.05 * numpy.median(steps))
 
 
 def _plane(shape):

@@ -6,7 +6,7 @@ from collections import namedtuple
 import numpy
 
 from ..errors import wrong
-from . import _lines, _trajectory
+from . import _echo_planar, _lines, _trajectory
 
 KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
 LINES = ("", "cartesian", "epi")  # which are lines where there is no trajectory
@@ -29,9 +29,9 @@ _log = logging.getLogger("isocenter")
 class Sampling:
     """The samples of readouts of an opened file. What the file leaves open is found out once, for all images."""
 
-    def __init__(self, raw, table, space, kind, imaging, calibration, records):
+    def __init__(self, raw, table, space, kind, imaging, calibration, navigators, records):
         self._path, self._heads, self._table, self._space, self._given_kind = table.path, table.heads, table, space, kind
-        self._imaging, self._calibration, self._records = imaging, calibration, records
+        self._imaging, self._calibration, self._navigators, self._records = imaging, calibration, navigators, records
         self.recon, self.kind, self.conjugated = space.recon, raw.kind, raw.conjugated
         self._known = {}
 
@@ -186,16 +186,13 @@ class Sampling:
         kept = nx * space.recon.field_of_view[2] / space.encoded.field_of_view[2]
         whole = kept < nx - 0.5 and abs(kept - round(kept)) < 1e-3
         kept = round(kept)
-        parts, echoes, times = [], [], []
+        order, parts, echoes, times = [], [], [], []
         for row, data, _ in self._records(rows):
-            chosen, echo, seconds = self._table.kept(row), self._echo(row), self._table.times(row)
-            echo -= chosen.start
-            data, seconds = data[:, chosen], seconds[chosen]
-            if _lines.is_reversed(self._heads[row]):
-                data, seconds, echo = data[:, ::-1], seconds[::-1], data.shape[1] - 1 - echo
-            parts.append(data), echoes.append(echo), times.append(seconds)
+            data, echo, seconds = self._ordered(row, data)
+            order.append(row), parts.append(data), echoes.append(echo), times.append(seconds)
         lengths = {data.shape[1] for data in parts}
-        centred = all(abs(echo - data.shape[1] // 2) <= 1 for echo, data in zip(echoes, parts))
+        ramped = self._ramps(space) is not None
+        centred = not ramped and all(abs(echo - data.shape[1] // 2) <= 1 for echo, data in zip(echoes, parts))
         uncut = bool((self._heads["discard_pre"][rows].astype(int) + self._heads["discard_post"][rows] == 0).all())
         narrow = whole and centred and uncut and lengths == {kept} and self._narrow_already(parts, kept, space)
         energy = numpy.array([numpy.sum(numpy.abs(data) ** 2) for data in parts])
@@ -204,7 +201,8 @@ class Sampling:
                 parts[i], times[i] = _lines.narrowed(data, echo, kept, times[i])
             echoes, narrow = [kept // 2] * len(parts), True
         spacing = 1 / (kept if narrow else nx)  # cycles per voxel of the encoding
-        along = [(numpy.arange(data.shape[1]) - echo) * spacing for data, echo in zip(parts, echoes)]
+        along = [self._along(row, data.shape[1], echo, spacing, space) for row, data, echo in zip(order, parts, echoes)]
+        self._fit_directions(order, parts, along, space)
         k = numpy.empty((sum(map(len, along)), 3))
         k[:, 0] = numpy.concatenate(along)
         for axis, column in ((1, 1), (0, 2)):
@@ -213,10 +211,63 @@ class Sampling:
             k[:, column] = numpy.repeat((steps - centre) / space.encoded.shape[axis], [len(a) for a in along])
         times = numpy.concatenate(times)
         if space.kind == "epi":
-            self._tell_of_echo_trains(rows)
             times[:] = math.nan
         grid = self._grid([0, 1] if narrow else [0, 1, 2], space)
         return self._made(rows, numpy.concatenate(parts, axis=1), k, times, grid, space, True)
+
+    def _ordered(self, row, data):
+        """A line's samples from low to high frequency, the index at frequency 0, and their times."""
+        chosen, echo, seconds = self._table.kept(row), self._echo(row), self._table.times(row)
+        echo -= chosen.start
+        data, seconds = data[:, chosen], seconds[chosen]
+        if _lines.is_reversed(self._heads[row]):
+            data, seconds, echo = data[:, ::-1], seconds[::-1], data.shape[1] - 1 - echo
+        return data, echo, seconds
+
+    def _ramps(self, space):
+        """The readout gradient of echo-planar lines, where the header describes one for as many samples as lines have."""
+        key = ("ramps", space is self._space)
+        if key not in self._known:
+            ramp = _echo_planar.ramps(space.described or {}) if space.kind == "epi" else None
+            lengths = numpy.unique(self._heads["number_of_samples"][self._imaging | self._calibration])
+            if ramp is not None and lengths.tolist() != [ramp.samples]:
+                _log.warning("the header describes echo-planar lines of %d samples, and there are lines of %s: the description is not used", ramp.samples, listed(lengths.tolist()))
+                ramp = None
+            self._known[key] = ramp
+        return self._known[key]
+
+    def _along(self, row, n, echo, spacing, space):
+        """Places of a line's samples along x, from low to high frequency, in cycles per voxel of the encoding."""
+        ramp = self._ramps(space)
+        if ramp is None:
+            return (numpy.arange(n) - echo) * spacing
+        places = _echo_planar.along(ramp, int(self._heads["number_of_samples"][row]), space.encoded.shape[2])[self._table.kept(row)] / space.encoded.shape[2]
+        return -places[::-1] if _lines.is_reversed(self._heads[row]) else places
+
+    def _fit_directions(self, rows, parts, along, space):
+        """Takes out what lines of echo trains differ by in both directions, as navigators tell it."""
+        key = ("trains", space is self._space)
+        if key not in self._known and self._navigators is not None:
+            self._known[key] = _echo_planar.Trains(self._heads, self._navigators, lambda rows: self._navigators_of(rows, space), space.encoded.shape[2])
+        directions = [_lines.is_reversed(self._heads[row]) for row in rows]
+        if self._navigators is None or len(set(directions)) < 2:
+            return
+        untold = False
+        for i, (row, backwards) in enumerate(zip(rows, directions)):
+            found = self._known[key].of(row)
+            untold |= found is None
+            if found is not None:
+                factor, shift = found.correction(backwards)
+                parts[i], along[i] = (parts[i] * factor).astype(numpy.complex64), along[i] + shift
+        if untold and space.kind == "epi" and "echo trains" not in self._known:
+            self._known["echo trains"] = True
+            _log.warning("echo-planar lines of both directions are taken as they are, since no navigators (flag IS_PHASECORR_DATA) tell how they differ: unless their phases were "
+                         "corrected before, the image has ghosts")
+
+    def _navigators_of(self, rows, space):
+        for row, data, _ in self._records(rows):
+            data, echo, _ = self._ordered(row, data)
+            yield _lines.is_reversed(self._heads[row]), data, self._along(row, data.shape[1], echo, 1 / space.encoded.shape[2], space)
 
     def _step_centre(self, column, steps, energy, space):
         key = ("centre", column, space.kind, space.encoded, tuple(space.centres), space is self._space)
@@ -233,12 +284,6 @@ class Sampling:
                 _log.warning("lines have %d samples where the encoded matrix has %d: they fill the field of view, and are taken as without the "
                              "oversampling that the header has", kept, space.encoded.shape[2])
         return self._known[key]
-
-    def _tell_of_echo_trains(self, rows):
-        directions = {_lines.is_reversed(self._heads[row]) for row in rows}
-        if len(directions) > 1 and "echo trains" not in self._known:
-            self._known["echo trains"] = True
-            _log.warning("echo-planar lines of both directions are taken as they are: unless their phases were corrected before, the image has ghosts")
 
     def _grid(self, encoded_axes, space):
         """Voxels to solve for: the image's, or those of the encoded field of view along these axes."""
