@@ -15,7 +15,10 @@ use std::process::{Child, Command, Stdio};
 
 const SHAPE: [usize; 3] = [37, 45, 150];
 const NAMES: [&str; 6] = ["v.h5", "v.tif", "v", "v.vol", "v.raw", "v.zarr"];
+/// Between slices and within them, and of the first voxel from the axis.
+const APART: f64 = 0.006;
 const PIXEL: f64 = 0.003;
+const FIRST: [f64; 3] = [-10.0, 3.5, -100.25];
 const SCALE: [f64; 2] = [0.5, -3.0];
 
 /// Other values at every place.
@@ -32,12 +35,17 @@ fn values(dtype: DType) -> Vec<u8> {
     }
 }
 
+/// Between slices: values alone have one side of voxels.
+fn apart(path: &Path) -> f64 {
+    if path.extension().is_some_and(|e| e == "vol" || e == "raw") { PIXEL } else { APART }
+}
+
 /// A volume of the kind that its name asks for; gives its numbers.
 fn write(path: &Path) -> DType {
     let dtype = if path.extension().is_some_and(|e| e == "vol") { DType::F32 } else { DType::U16 };
     let format = if path.extension().is_none() { Format::Tiff } else { Format::of(path) };
     let scale = if dtype == DType::F32 { [1.0, 0.0] } else { SCALE };
-    let places = volume::Places { step: [PIXEL; 3], first: SHAPE.map(|n| (1.0 - n as f64) / 2.0), known: true };
+    let places = volume::Places { step: [apart(path), PIXEL, PIXEL], first: FIRST, known: true };
     let about = About { title: None, places, row: 7, scale, plan: "a plan", labels: &[] };
     let wanted = Wanted { path, format, compression: Compression::Zstd, shape: SHAPE, dtype, block: 128, about };
     let volume = wanted.create().expect("a volume");
@@ -111,6 +119,23 @@ impl Drop for Viewer {
 /// Places of an axis: the first, how many, how far apart.
 type Places = [usize; 3];
 
+/// Where a page says that voxels are: in kinds of files that tell it from the axis, in others about the middle.
+fn check_places(name: &str, page: &str) {
+    let about = page.split_once("id=\"about\"").and_then(|(_, rest)| rest.split_once('>')?.1.split_once("</script>"));
+    let about: Value = serde_json::from_str(about.expect("facts").0).expect("JSON");
+    let told = &about["places"];
+    let axis = ["v.h5", "v.zarr"].contains(&name);
+    let first = if axis { FIRST } else { SHAPE.map(|n| (1.0 - n as f64) / 2.0) };
+    assert!(told["axis"] == axis && told["millimetres"] == true, "{name}: {told}");
+    for (key, right) in [("step", [apart(Path::new(name)), PIXEL, PIXEL]), ("first", first)] {
+        for (k, right) in right.into_iter().enumerate() {
+            let seen = told[key][k].as_f64().expect("a number");
+            // A number of single precision, or a fraction of 32-bit numbers, tells a side.
+            assert!((seen - right).abs() <= 1e-7 * right.abs(), "{name}: {key} {seen}, {right}");
+        }
+    }
+}
+
 #[test]
 fn planes_of_every_kind() {
     let folder = Folder::new("planes");
@@ -120,6 +145,7 @@ fn planes_of_every_kind() {
         let (status, page) = viewer.get("");
         let page = String::from_utf8(page).expect("UTF-8");
         assert!(status == 200 && page.contains("37 slices of 45 x 150"), "{name}: {page}");
+        check_places(name, &page);
         for (across, at, down, along) in [
             (0, 36, [0, 45, 1], [0, 150, 1]),
             (0, 5, [3, 7, 6], [1, 30, 5]),
@@ -275,8 +301,8 @@ fn pages_in_a_browser() {
     };
     let words = |[z, y, x]: [usize; 3]| {
         let value = f64::from(stored([z, y, x])) * SCALE[0] + SCALE[1];
-        let place = |k: usize, n: usize| PIXEL * (k as f64 - (n as f64 - 1.0) / 2.0);
-        let [a, b, c] = [place(x, SHAPE[2]), place(y, SHAPE[1]), place(z, SHAPE[0])];
+        let place = |side: f64, k: usize, n: usize| side * (k as f64 - (n as f64 - 1.0) / 2.0);
+        let [a, b, c] = [place(PIXEL, x, SHAPE[2]), place(PIXEL, y, SHAPE[1]), place(APART, z, SHAPE[0])];
         format!("{value} 1/mm\nx {a:.4} mm ({x})\ny {b:.4} mm ({y})\nz {c:.4} mm ({z})")
     };
     for (fragment, at) in [("", [18, 22, 75]), ("#z=3&y=40&x=149", [3, 40, 149]), ("#z=999&y=-4&x=1", [36, 0, 1])] {

@@ -18,7 +18,7 @@ pub fn run(view: &View) -> Result<()> {
     planned(&mut opened, &view.volume);
     if let Some(pixel) = view.pixel {
         ensure!(pixel > 0.0 && pixel.is_finite(), "--pixel is {pixel}; it must be above 0");
-        opened.pixel = Some(pixel);
+        opened.places = opened.places.with_side(pixel);
     }
     let viewed = Viewed { name: talk::path(&view.volume), opened };
     match &view.save {

@@ -80,15 +80,7 @@ impl Source for Binned {
         format!("means of {n} x {n} pixels: {}", self.source.storage(), n = self.n)
     }
 
-    fn together(&self) -> Option<usize> {
-        self.source.together()
-    }
-
-    fn waits(&self) -> bool {
-        self.source.waits()
-    }
-
-    fn decoded(&self) -> u64 {
-        self.source.decoded()
+    fn below(&self) -> Option<&dyn Source> {
+        Some(&*self.source)
     }
 }

@@ -56,15 +56,7 @@ impl Source for Converted {
         self.source.storage()
     }
 
-    fn together(&self) -> Option<usize> {
-        self.source.together()
-    }
-
-    fn waits(&self) -> bool {
-        self.source.waits()
-    }
-
-    fn decoded(&self) -> u64 {
-        self.source.decoded()
+    fn below(&self) -> Option<&dyn Source> {
+        Some(&*self.source)
     }
 }

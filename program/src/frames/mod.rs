@@ -66,20 +66,25 @@ pub trait Source: Send + Sync {
     /// How it is stored, in words.
     fn storage(&self) -> String;
 
+    /// The source whose values this one changes or orders, which then answers for how they are stored.
+    fn below(&self) -> Option<&dyn Source> {
+        None
+    }
+
     /// So many frames, counted from the first, are decoded together, whatever is wanted of them; nothing where a part costs no more than
     /// that part, so that there is no need to hold it.
     fn together(&self) -> Option<usize> {
-        None
+        self.below()?.together()
     }
 
     /// Whether reading may wait for a disk.
     fn waits(&self) -> bool {
-        true
+        self.below().is_none_or(Source::waits)
     }
 
     /// Bytes that were decoded so far.
     fn decoded(&self) -> u64 {
-        0
+        self.below().map_or(0, Source::decoded)
     }
 }
 

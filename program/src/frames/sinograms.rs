@@ -47,13 +47,12 @@ impl Source for Sinograms {
         format!("sinograms: {}", self.0.storage())
     }
 
-    // Rows lie together as they are stored: those of a slab are decoded when they are wanted, and no others.
-
-    fn waits(&self) -> bool {
-        self.0.waits()
+    fn below(&self) -> Option<&dyn Source> {
+        Some(&*self.0)
     }
 
-    fn decoded(&self) -> u64 {
-        self.0.decoded()
+    /// Rows lie together as they are stored: those of a slab are decoded when they are wanted, and no others.
+    fn together(&self) -> Option<usize> {
+        None
     }
 }

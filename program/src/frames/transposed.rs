@@ -70,16 +70,12 @@ impl Source for Transposed {
         format!("rows and bins exchanged: {}", self.source.storage())
     }
 
+    fn below(&self) -> Option<&dyn Source> {
+        Some(&*self.source)
+    }
+
     /// A row is in all rows that are stored: frames are read once, whole, and kept by rows.
     fn together(&self) -> Option<usize> {
         Some(TOGETHER.next_multiple_of(self.source.together().unwrap_or(1)))
-    }
-
-    fn waits(&self) -> bool {
-        self.source.waits()
-    }
-
-    fn decoded(&self) -> u64 {
-        self.source.decoded()
     }
 }

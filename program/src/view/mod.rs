@@ -29,24 +29,29 @@ impl Viewed {
 
     /// In words.
     pub fn facts(&self) -> String {
-        let Opened { source, pixel, scale, .. } = &self.opened;
+        let Opened { source, places, scale, .. } = &self.opened;
         let [slices, rows, columns] = source.shape();
         let dtype = format!("{:?}", source.dtype()).to_lowercase();
-        let pixel = pixel.map(|pixel| format!(", voxels of {} mm", pixel as f32)).unwrap_or_default();
+        let voxels = match places.millimetres() {
+            None => String::new(),
+            Some([apart, side]) if apart as f32 == side as f32 => format!(", voxels of {} mm", side as f32),
+            Some([apart, side]) => format!(", voxels of {} mm, slices {} mm apart", side as f32, apart as f32),
+        };
         let stored = if scale.is_none() { ", as they are stored: what they mean is not told" } else { "" };
-        format!("{slices} slices of {rows} x {columns}, {dtype}{pixel}{stored}")
+        format!("{slices} slices of {rows} x {columns}, {dtype}{voxels}{stored}")
     }
 
     /// For the page.
     fn about(&self) -> Value {
-        let Opened { source, pixel, scale, attenuation } = &self.opened;
-        let unit = match (*attenuation && scale.is_some(), pixel) {
+        let Opened { source, places, placed, scale, attenuation } = &self.opened;
+        let unit = match (*attenuation && scale.is_some(), places.known) {
             (false, _) => "",
-            (true, Some(_)) => "1/mm",
-            (true, None) => "1/pixel",
+            (true, true) => "1/mm",
+            (true, false) => "1/pixel",
         };
         json!({
-            "shape": source.shape(), "dtype": format!("{:?}", source.dtype()).to_lowercase(), "pixel": pixel,
+            "shape": source.shape(), "dtype": format!("{:?}", source.dtype()).to_lowercase(),
+            "places": {"step": places.step, "first": places.first, "millimetres": places.known, "axis": placed},
             "scale": scale.unwrap_or([1.0, 0.0]), "unit": unit, "facts": self.facts(),
         })
     }

@@ -8,7 +8,7 @@ const AXES = [[1, 2], [0, 2], [0, 1]];
 const MOST = [1024, 1024, 512];
 const ARRAYS = { u8: Uint8Array, u16: Uint16Array, f32: Float32Array };
 const [slope, offset] = about.scale;
-const millimetres = about.pixel !== null;
+const { step: sides, first: begin, millimetres, axis: placed } = about.places;
 
 let at = about.shape.map(n => Math.floor(n / 2));
 const contrast = { low: 0, high: 1, range: [0, 1], set: false };
@@ -22,8 +22,8 @@ const digits = v => {
     const size = Math.abs(v);
     return v === 0 || (size >= 1e-3 && size < 1e5) ? String(Number(v.toPrecision(6))) : v.toExponential(4);
 };
-const decimals = millimetres ? Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(about.pixel)))) : 1;
-const place = (axis, k) => (k - (about.shape[axis] - 1) / 2) * (millimetres ? about.pixel : 1);
+const decimals = millimetres ? Math.min(9, Math.max(0, 1 - Math.floor(Math.log10(Math.min(...sides))))) : 1;
+const place = (axis, k) => (k + begin[axis]) * sides[axis];
 const told = (axis, k) => `${NAMES[axis]} ${place(axis, k).toFixed(decimals)} ${millimetres ? "mm" : "pixels"} (${k})`;
 const meant = stored => stored * slope + offset;
 
@@ -80,6 +80,8 @@ function draw(plane) {
     if (canvas.width !== along.count || canvas.height !== down.count) {
         [canvas.width, canvas.height] = [along.count, down.count];
     }
+    const [high, wide] = plane.places.map((side, n) => side.count * side.step * sides[AXES[plane.across][n]]);
+    canvas.style.aspectRatio = `${wide} / ${high}`;
     const drawing = canvas.getContext("2d");
     const image = drawing.createImageData(along.count, down.count);
     const pixels = new Uint32Array(image.data.buffer);
@@ -103,7 +105,7 @@ function mark(plane) {
         plane.lines[n].style[n === 0 ? "top" : "left"] = `${100 * share}%`;
     });
     const along = plane.places[1];
-    const length = along.count * along.step * (millimetres ? about.pixel : 1);
+    const length = along.count * along.step * sides[AXES[plane.across][1]];
     const power = 10 ** Math.floor(Math.log10(length / 4));
     const bar = [5, 2, 1].map(k => k * power).find(bar => bar <= length / 4) || power;
     plane.bar.style.width = `${100 * bar / length}%`;
@@ -294,7 +296,7 @@ for (const name of ["low", "high"]) {
 }
 element("most").addEventListener("click", () => spread(0.002));
 element("all").addEventListener("click", () => spread(0));
-element("facts").textContent = about.facts;
+element("facts").textContent = `${about.facts}; places are from the ${placed ? "rotation axis and the detector's middle row" : "volume's middle"}`;
 element("help").textContent = about.planes
     ? "Three planes through the middle, every so many values of a large volume."
     : "Wheel: through the slices. Click or drag: the place that the other planes go through. Shift and wheel: larger or smaller; double click: all of it. A large plane shows every so many values.";

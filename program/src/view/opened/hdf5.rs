@@ -2,7 +2,7 @@
 
 use super::Opened;
 use crate::frames::of_dataset;
-use crate::volume::DATASET;
+use crate::volume::{DATASET, Places};
 use anyhow::{Context, Result};
 use hdf5_metno::types::{VarLenAscii, VarLenUnicode};
 use hdf5_metno::{Dataset, File};
@@ -19,22 +19,48 @@ pub fn open(path: &Path, data: Option<&str>) -> Result<Opened> {
         Err(_) => Ok(none),
     };
     let scale = [number("scale_factor", 1.0)?, number("add_offset", 0.0)?];
-    let pixel = pixel(&file, &dataset);
-    Ok(Opened { source: of_dataset(dataset)?, pixel, scale: Some(scale), attenuation: data.is_none() })
+    let places = places(&file, &dataset);
+    let opened = Opened::new(of_dataset(dataset)?, places, None);
+    Ok(Opened { scale: Some(scale), attenuation: data.is_none(), ..opened })
 }
 
-/// Of the places of columns beside it, where these are in millimetres.
-fn pixel(file: &File, dataset: &Dataset) -> Option<f64> {
+/// As arrays beside it tell them, in millimetres or in pixels.
+fn places(file: &File, dataset: &Dataset) -> Option<Places> {
     let name = dataset.name();
-    let places = file.dataset(&format!("{}/x", name.rsplit_once('/')?.0)).ok()?;
-    let units = places.attr("units").ok()?;
-    let text = units.read_scalar::<VarLenUnicode>().map(|text| text.to_string());
-    let text = text.or_else(|_| units.read_scalar::<VarLenAscii>().map(|text| text.to_string())).ok()?;
-    let columns = *dataset.shape().last()?;
-    if text != "mm" || places.shape() != [columns] || columns < 2 {
+    let (group, _) = name.rsplit_once('/')?;
+    let axes = [("z", 0), ("y", 1), ("x", 2)].map(|(name, direction)| {
+        let axis = file.dataset(&format!("{group}/{name}")).ok()?;
+        line(&axis, *dataset.shape().get(direction)?)
+    });
+    let [z, y, x] = axes.map(|axis| axis.filter(|axis| axis.unit == "mm" || axis.unit == "pixel"));
+    let axes = [z?, y?, x?];
+    // Where there is one slice nobody tells how thick it is.
+    let sides = axes.each_ref().map(|axis| axis.step);
+    let side = sides[2].or(sides[1]).or(sides[0])?;
+    let step = sides.map(|step| step.unwrap_or(side));
+    let known = axes[0].unit == "mm";
+    let alike = axes.iter().all(|axis| axis.unit == axes[0].unit);
+    alike.then(|| Places { step, first: [0, 1, 2].map(|k| axes[k].first / step[k]), known })
+}
+
+/// Places along one direction.
+struct Line {
+    unit: String,
+    first: f64,
+    /// From one to the next, where there are two.
+    step: Option<f64>,
+}
+
+fn line(axis: &Dataset, length: usize) -> Option<Line> {
+    let units = axis.attr("units").ok()?;
+    let unit = units.read_scalar::<VarLenUnicode>().map(|text| text.to_string());
+    let unit = unit.or_else(|_| units.read_scalar::<VarLenAscii>().map(|text| text.to_string())).ok()?;
+    if axis.shape() != [length] {
         return None;
     }
-    let places = places.read_raw::<f64>().ok()?;
-    let step = (places[columns - 1] - places[0]) / (columns - 1) as f64;
-    Some(step).filter(|step| *step > 0.0 && step.is_finite())
+    let places = axis.read_raw::<f64>().ok()?;
+    let (first, last) = (*places.first()?, *places.last()?);
+    let step = (length > 1).then(|| (last - first) / (length - 1) as f64);
+    let sound = first.is_finite() && step.is_none_or(|step| step > 0.0 && step.is_finite());
+    sound.then_some(Line { unit, first, step })
 }

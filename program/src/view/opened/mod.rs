@@ -5,7 +5,7 @@ mod tiff;
 mod vol;
 
 use crate::frames::Source;
-use crate::volume::{Format, open_zarr, unfinished};
+use crate::volume::{Format, Places, open_zarr, unfinished};
 use anyhow::{Context, Result, bail, ensure};
 use std::path::Path;
 use std::sync::Arc;
@@ -14,8 +14,9 @@ use std::sync::Arc;
 pub struct Opened {
     /// (slices, rows, columns).
     pub source: Arc<dyn Source>,
-    /// Side of a voxel in millimetres.
-    pub pixel: Option<f64>,
+    pub places: Places,
+    /// They are told; else the volume lies about the axis.
+    pub placed: bool,
     /// What numbers mean, slope and offset; nothing where that is not told.
     pub scale: Option<[f64; 2]>,
     /// They are attenuation a unit of length, as this program makes it.
@@ -23,6 +24,12 @@ pub struct Opened {
 }
 
 impl Opened {
+    /// With places, or with the sides of voxels along slices and within them alone, in millimetres, if these are told.
+    fn new(source: Arc<dyn Source>, places: Option<Places>, sides: Option<[f64; 2]>) -> Self {
+        let middle = Places::about_the_middle(source.shape(), sides);
+        Self { source, places: places.unwrap_or(middle), placed: places.is_some(), scale: None, attenuation: false }
+    }
+
     /// By what there is of this name. In an HDF5 file `data` names a dataset, where it is another than the one that is written here.
     pub fn open(path: &Path, data: Option<&str>) -> Result<Self> {
         let shown = || path.display().to_string();
@@ -46,10 +53,9 @@ impl Opened {
             Format::Tiff => tiff::open(path),
             Format::Vol => vol::open(path),
             Format::Zarr => open_zarr(path).map(|(reader, told)| Self {
-                source: Arc::new(reader),
-                pixel: told.pixel,
                 scale: Some(told.scale),
                 attenuation: told.own,
+                ..Self::new(Arc::new(reader), told.places, None)
             }),
         };
         let opened = opened.with_context(shown)?;

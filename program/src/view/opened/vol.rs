@@ -16,7 +16,7 @@ pub fn open(path: &Path) -> Result<Opened> {
     // Integers are over a window, which is not told there.
     let scale = (dtype == DType::F32).then_some([1.0, 0.0]);
     // PyHST's are a centimetre, which is not told either.
-    Ok(Opened { source, pixel, scale, attenuation: false })
+    Ok(Opened { scale, ..Opened::new(source, None, pixel.map(|side| [side; 2])) })
 }
 
 /// Sides, numbers, and the side of a voxel in millimetres.

@@ -110,8 +110,8 @@ fn dataset(k: usize, level: &Level, places: Places) -> Value {
 
 /// What a folder says of its largest array.
 pub struct Told {
-    /// Side of a pixel in millimetres.
-    pub pixel: Option<f64>,
+    /// Where its values are, if that is told.
+    pub places: Option<Places>,
     /// What integers mean: slope and offset.
     pub scale: [f64; 2],
     /// It is of this program.
@@ -135,9 +135,21 @@ pub fn read(folder: &Path) -> Result<(Level, Told)> {
     let level = level(of, &json(&path)?).with_context(|| format!("reading {}", path.display()))?;
     let own = &attributes["isocenter"];
     let scale = [("scale_factor", 1.0), ("add_offset", 0.0)].map(|(name, none)| own[name].as_f64().unwrap_or(none));
-    let step = first["datasets"][0]["coordinateTransformations"][0]["scale"][2].as_f64();
-    let in_millimetres = first["axes"][2]["unit"] == "millimeter";
-    Ok((level, Told { pixel: step.filter(|step| in_millimetres && *step > 0.0), scale, own: own.is_object() }))
+    Ok((level, Told { places: places(first), scale, own: own.is_object() }))
+}
+
+/// Of the largest array: in millimetres, or in pixels where no unit is told.
+fn places(multiscales: &Value) -> Option<Places> {
+    let transformations = &multiscales["datasets"][0]["coordinateTransformations"];
+    let numbers = |of: &Value| -> Option<[f64; 3]> {
+        let numbers = of.as_array()?.iter().map(|number| number.as_f64().filter(|number| number.is_finite()));
+        numbers.collect::<Option<Vec<_>>>()?.try_into().ok()
+    };
+    let (step, first) = (numbers(&transformations[0]["scale"])?, numbers(&transformations[1]["translation"])?);
+    let units = [0, 1, 2].map(|k| multiscales["axes"][k]["unit"].as_str());
+    let known = units == [Some("millimeter"); 3];
+    let sound = step.iter().all(|step| *step > 0.0) && (known || units == [None; 3]);
+    sound.then(|| Places { step, first: [0, 1, 2].map(|k| first[k] / step[k]), known })
 }
 
 /// An array; others than those that are written here are an error.
