@@ -9,7 +9,7 @@ use crate::scan::{Input, is_table, range};
 use crate::table::{Place, Table};
 use crate::talk;
 use anyhow::{Context as _, Result, bail};
-use clap::{Args, CommandFactory, Parser, Subcommand};
+use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
@@ -84,8 +84,9 @@ const SCAN: &str = "The scan:
   an image file    TIFF or EDF, with all projections
   sinograms        of any of these, with --sinograms: images are (views, bins), one a detector row
   scan.par         PyHST's parameters
-  scans.csv        of `recon`: a table, a scan a line; its first line names columns, scan and others that are called as options are. Each
-                   scan becomes a volume, or all of them one where a column z-mm or z-rows says where each lies
+  scans.csv        of `recon` and `inspect`: a table, a scan a line; its first line names columns, scan and others that are called as options
+                   are. Each scan becomes a volume, or all of them one where columns say where each lies: z-mm or z-rows downwards, x-mm or
+                   x-bins sideways
 `isocenter inspect` tells what was found, assumed and left out.";
 
 /// Where to compute.
@@ -108,11 +109,14 @@ pub struct Machine {
 
 #[derive(Debug, Args)]
 pub struct Inspect {
-    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"
+    /// The scan: a file, a folder of images, or a pattern in quotes, as in "proj_*.tif"; or a table of scans, with any option of `recon`
     #[arg(long_help = SCAN)]
     pub scan: PathBuf,
     #[command(flatten, next_help_heading = "Scan")]
     pub input: Input,
+    /// What a table says, if that is the scan.
+    #[arg(skip)]
+    pub table: Option<Box<Recon>>,
 }
 
 #[derive(Debug, Args)]
@@ -173,7 +177,7 @@ pub struct Recon {
     /// _volume.h5, in this folder]
     #[arg(short, long)]
     pub output: Option<PathBuf>,
-    /// Rotation axis as a fractional bin, counted from 0 [default: it is searched]
+    /// Rotation axis as a fractional bin, counted from 0; of scans side by side that of the wide field [default: it is searched]
     #[arg(long)]
     pub axis: Option<f64>,
     /// First detector row and the one behind the last, as in 100..200 [default: all]
@@ -201,9 +205,9 @@ pub struct Recon {
     /// What became of PyHST's parameters, if they are the scan.
     #[arg(skip)]
     pub taken: Option<Taken>,
-    /// Where the first row lies in a volume of several scans.
+    /// Where it lies in a volume of several scans.
     #[arg(skip)]
-    pub place: Option<Place>,
+    pub place: Place,
     /// What the lines of a table say, if that is the scan.
     #[arg(skip)]
     pub lines: Vec<Recon>,
@@ -215,17 +219,29 @@ pub struct Recon {
 
 impl Cli {
     /// Of a command line's words. What they leave open, a table or PyHST's parameter file says, if that is the scan of `recon`.
-    pub fn read(words: Vec<OsString>) -> Result<Self> {
+    pub fn read(mut words: Vec<OsString>) -> Result<Self> {
         // Before what the file says there may be options without those that they need.
-        let first = Self::command().ignore_errors(true).try_get_matches_from(&words).ok();
-        let scan = first.as_ref().and_then(|first| first.subcommand_matches("recon")?.get_one::<PathBuf>("scan"));
+        let first = |words: &[OsString]| Self::command().ignore_errors(true).try_get_matches_from(words).ok();
+        let of = |first: &Option<ArgMatches>, command: &str| {
+            first.as_ref().and_then(|first| first.subcommand_matches(command)?.get_one::<PathBuf>("scan")).cloned()
+        };
+        // A table is read as by `recon`, whose options its columns are.
+        let inspected = of(&first(&words), "inspect").is_some_and(|scan| is_table(&scan));
+        if let Some(word) = words.iter_mut().skip(1).find(|word| inspected && *word == "inspect") {
+            *word = "recon".into();
+        }
+        let scan = of(&first(&words), "recon");
         match scan {
-            Some(scan) if is_table(scan) => {
-                let recon = Box::new(Recon::of_table(&words, scan)?);
-                Ok(Self { json: talk::is_json(), command: Command::Recon(recon) })
+            Some(scan) if is_table(&scan) => {
+                let recon = Box::new(Recon::of_table(&words, &scan)?);
+                let command = match inspected {
+                    true => Command::Inspect(Inspect { scan, input: recon.input.clone(), table: Some(recon) }),
+                    false => Command::Recon(recon),
+                };
+                Ok(Self { json: talk::is_json(), command })
             }
-            Some(scan) if pyhst::is(scan) => {
-                let (words, taken) = taken(words, scan)?;
+            Some(scan) if pyhst::is(&scan) => {
+                let (words, taken) = taken(words, &scan)?;
                 let mut cli = Self::try_parse_from(words)?;
                 if let Command::Recon(recon) = &mut cli.command {
                     recon.taken = Some(taken);
@@ -267,7 +283,7 @@ fn taken(mut words: Vec<OsString>, scan: &Path) -> Result<(Vec<OsString>, Taken)
 
 impl Recon {
     /// Of a table, with what each of its lines says besides these words.
-    fn of_table(words: &[OsString], path: &Path) -> Result<Self> {
+    pub fn of_table(words: &[OsString], path: &Path) -> Result<Self> {
         let table = Table::read(path)?;
         let mut lines = Vec::new();
         for line in table.lines {
@@ -285,6 +301,10 @@ impl Recon {
         }
         let mut recon = lines.first().cloned().context("the table has no scans")?;
         (recon.scan, recon.lines) = (path.into(), lines);
+        if table.columns.iter().any(|column| column == "axis") {
+            // Those of the lines are no axis of all.
+            recon.axis = None;
+        }
         Ok(recon)
     }
 }

@@ -13,10 +13,12 @@ pub mod plan;
 mod report;
 #[doc(hidden)]
 pub mod scan;
+mod seams;
 mod sheet;
 pub mod status;
 mod stopwatch;
-mod table;
+#[doc(hidden)]
+pub mod table;
 pub mod talk;
 pub mod team;
 mod view;

@@ -7,12 +7,25 @@ use std::path::{Path, PathBuf};
 /// Columns whose cells may name files, which are looked for beside the table, too.
 const FILES: [&str; 8] = ["scan", "data", "keys", "flats", "darks", "angles", "lens", "shifts"];
 
-/// Where a scan's first row lies in a volume that is made of several.
+/// A distance along the detector.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Place {
+pub enum Length {
     Millimetres(f64),
-    Rows(f64),
+    /// Rows, or bins.
+    Pixels(f64),
 }
+
+/// Where a scan lies in a volume that is made of several.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Place {
+    /// Its first row.
+    pub z: Option<Length>,
+    /// Its first bin.
+    pub x: Option<Length>,
+}
+
+/// Columns that tell it.
+const PLACES: [[&str; 2]; 2] = [["z-mm", "z-rows"], ["x-mm", "x-bins"]];
 
 /// A scan.
 #[derive(Debug, PartialEq)]
@@ -22,7 +35,7 @@ pub struct Line {
     pub scan: PathBuf,
     /// Words of a command line.
     pub words: Vec<String>,
-    pub place: Option<Place>,
+    pub place: Place,
 }
 
 /// All of a file.
@@ -64,6 +77,17 @@ fn words(column: &str, cell: &str) -> Vec<String> {
     }
 }
 
+/// A cell of a column of places; an empty one tells none.
+fn length(column: &str, cell: &str) -> Result<Option<Length>> {
+    if cell.is_empty() {
+        return Ok(None);
+    }
+    let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
+    let number = number.with_context(|| format!("{column} is \"{cell}\"; it must be a number"))?;
+    let of = if column.ends_with("-mm") { Length::Millimetres } else { Length::Pixels };
+    Ok(Some(of(number)))
+}
+
 /// A name as it is, or, where nothing has it, beside the table.
 fn found(folder: &Path, name: &str) -> PathBuf {
     let beside = folder.join(name);
@@ -72,6 +96,13 @@ fn found(folder: &Path, name: &str) -> PathBuf {
     let there = |path: &Path| path.exists() || is_of_files(path);
     let is_beside = !there(Path::new(file)) && there(&folder.join(file));
     if is_beside && !file.is_empty() { beside } else { name.into() }
+}
+
+impl Place {
+    /// Whether it makes one volume with others.
+    pub fn is_told(&self) -> bool {
+        self.z.is_some() || self.x.is_some()
+    }
 }
 
 impl Table {
@@ -96,14 +127,17 @@ impl Table {
             "a table of scans has a line of columns first, one of which is called scan, and others as options are, such as output or axis; this is \"{head}\""
         );
         ensure!(!columns.iter().any(String::is_empty), "a column has no name: \"{head}\"");
-        let both = ["z-mm", "z-rows"].map(|name| columns.iter().filter(|column| *column == name).count());
-        ensure!(both[0] + both[1] <= 1, "z-mm and z-rows tell one thing: one column of them is enough");
+        for [a, b] in PLACES {
+            let count = columns.iter().filter(|column| [a, b].contains(&column.as_str())).count();
+            ensure!(count <= 1, "{a} and {b} tell one thing: one column of them is enough");
+        }
         let line = |(number, text): (usize, &str)| {
             Self::line(&columns, number, cells(text, separator), folder).with_context(|| format!("line {number}"))
         };
         let lines = lines.map(line).collect::<Result<Vec<_>>>()?;
         ensure!(!lines.is_empty(), "the table has no scans, but a line of columns");
-        if let Some(other) = lines.iter().find(|line| line.place.is_some() != lines[0].place.is_some()) {
+        let told = |line: &Line| [line.place.z, line.place.x].map(|place| place.is_some());
+        if let Some(other) = lines.iter().find(|line| told(line) != told(&lines[0])) {
             bail!("lines {} and {}: one has a place in the volume, and one has none", lines[0].number, other.number);
         }
         Ok(Self { columns, lines })
@@ -112,7 +146,7 @@ impl Table {
     fn line(columns: &[String], number: usize, cells: Vec<String>, folder: &Path) -> Result<Line> {
         let count = cells.len();
         ensure!(count == columns.len(), "it has {count} cells, and there are {} columns", columns.len());
-        let mut line = Line { number, scan: PathBuf::new(), words: Vec::new(), place: None };
+        let mut line = Line { number, scan: PathBuf::new(), words: Vec::new(), place: Place::default() };
         for (column, cell) in columns.iter().zip(cells) {
             let cell = match FILES.contains(&column.as_str()) && !cell.is_empty() {
                 true => found(folder, &cell).to_string_lossy().into_owned(),
@@ -120,13 +154,8 @@ impl Table {
             };
             match column.as_str() {
                 "scan" => line.scan = cell.into(),
-                "z-mm" | "z-rows" if cell.is_empty() => {}
-                "z-mm" | "z-rows" => {
-                    let number = cell.parse::<f64>().ok().filter(|number| number.is_finite());
-                    let number = number.with_context(|| format!("{column} is \"{cell}\"; it must be a number"))?;
-                    let place = if column == "z-mm" { Place::Millimetres } else { Place::Rows };
-                    line.place = Some(place(number));
-                }
+                "z-mm" | "z-rows" => line.place.z = length(column, &cell)?,
+                "x-mm" | "x-bins" => line.place.x = length(column, &cell)?,
                 _ => line.words.extend(words(column, &cell)),
             }
         }
@@ -153,8 +182,11 @@ mod tests {
         // As spreadsheets write them in other countries.
         for text in ["z-mm;scan\n-1.5;a.nx", "scan\tz_rows\na.nx\t7"] {
             let table = Table::parse(text, Path::new("")).expect("a table");
-            assert!(matches!(table.lines[0].place, Some(Place::Millimetres(-1.5) | Place::Rows(7.0))), "{text}");
+            assert!(matches!(table.lines[0].place.z, Some(Length::Millimetres(-1.5) | Length::Pixels(7.0))), "{text}");
+            assert!(table.lines[0].place.is_told() && table.lines[0].place.x.is_none());
         }
+        let table = Table::parse("scan,x_bins,z-mm\na,-1e3,0\nb,1.5,0", Path::new("")).expect("a table");
+        assert_eq!(table.lines[1].place, Place { z: Some(Length::Millimetres(0.0)), x: Some(Length::Pixels(1.5)) });
         // Beside the table, unless there is one here.
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join("beside.nx"), "").expect("a file");
@@ -186,7 +218,10 @@ mod tests {
             ("scan,axis\na\n", "line 2: it has 1 cells, and there are 2 columns"),
             ("scan,axis\n,3\n", "names no scan"),
             ("scan,z-mm,z-rows\na,1,2\n", "one column of them"),
+            ("scan,x-mm,x-bins\na,1,2\n", "x-mm and x-bins"),
             ("scan,z-mm\na,here\n", "\"here\""),
+            ("scan,x-bins\na,NaN\n", "\"NaN\"; it must be a number"),
+            ("scan,z-mm,x-mm\na,1,1\nb,1,\n", "lines 2 and 3"),
             ("scan,z-mm\na,inf\n", "must be a number"),
             ("scan,z-mm\na,1\nb,\n", "lines 2 and 3"),
         ] {

@@ -22,6 +22,7 @@ mod rows;
 mod slab;
 mod task;
 mod toeplitz;
+mod transmissions;
 
 pub use angular::Angular;
 pub use axis::{AxisMethod, AxisOptions, FoundAxis};
@@ -49,6 +50,7 @@ pub use rows::phase::Setup as PhaseSetup;
 pub use rows::phase::{Phase, PhaseMethod};
 pub use rows::stripes::{Stripes, Vo, Wavelet};
 pub use slab::Slab;
+pub use transmissions::Transmissions;
 
 /// Kernels, compiled from `kernels/ct`.
 #[allow(unreachable_pub)] // the build script writes one kind of static for all crates

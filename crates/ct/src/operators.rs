@@ -243,7 +243,7 @@ impl Ct {
     }
 
     /// The same without the plan, for the length of a call that changes it.
-    fn corrector(&self) -> Corrector {
+    pub(super) fn corrector(&self) -> Corrector {
         let flat = self.plan.as_ref().and_then(|p| p.flat.clone());
         Corrector { input: self.options.input, minimum: self.options.minimum_transmission, flat }
     }

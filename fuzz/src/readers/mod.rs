@@ -12,6 +12,7 @@ mod options;
 mod par;
 mod plan;
 mod scratch;
+mod table;
 
 pub use choices::Choices;
 pub use filters::decoded as filters;
@@ -19,6 +20,7 @@ pub use images::{edf, tiff};
 pub use options::taken as options;
 pub use par::read as par;
 pub use plan::parsed as plan;
+pub use table::read as table;
 
 use isocenter_program::frames::Frames;
 use isocenter_program::scan::{Input, Scan};
@@ -29,7 +31,7 @@ use std::path::Path;
 type Reader = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const ALL: [Reader; 8] = [
+pub const ALL: [Reader; 9] = [
     ("filters", filters),
     ("tiff", tiff),
     ("edf", edf),
@@ -37,6 +39,7 @@ pub const ALL: [Reader; 8] = [
     ("par", par),
     ("options", options),
     ("plan", plan),
+    ("table", table),
     ("hdf5", hdf5::read),
 ];
 

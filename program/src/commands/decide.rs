@@ -82,10 +82,12 @@ pub fn decide(
     for &k in &wanted {
         let own = plan.of(k, high(k));
         if !plan.scans.is_empty() {
-            talk::tell("scan", json!({"path": talk::path(&own.scan)}), format_args!("{}:", own.scan.display()));
+            let others: Vec<_> = plan.scans[k].beside.iter().map(|other| talk::path(&other.scan)).collect();
+            let event = json!({"path": talk::path(&own.scan), "beside": others});
+            talk::tell("scan", event, format_args!("{}:", plan.name(k)));
         }
         let (axis, joined) = match axis(context, &own, &scans[k], given[k]) {
-            Err(error) if !plan.scans.is_empty() => Err(error).with_context(|| own.scan.display().to_string()),
+            Err(error) if !plan.scans.is_empty() => Err(error).with_context(|| plan.name(k)),
             axis => axis,
         }?;
         if let Some(axis) = axis {

@@ -1,6 +1,7 @@
 //! Slices of several scans as those of one: of each row from the scan that has it, and of both where two have it.
 
 use crate::plan::Overlap;
+use crate::seams::shared;
 use anyhow::{Context, Result, ensure};
 use isocenter::array::DType;
 use isocenter::ct::Iterated;
@@ -52,37 +53,12 @@ const WAITING: usize = 64 << 20;
 /// Scans that are prepared at a time: two that are blended.
 const READY: usize = 2;
 
-/// Rows that each scan and the next have, after those that the scan before has, too.
-pub fn shared(scans: &[Range<usize>]) -> Result<Vec<Range<usize>>> {
-    let seam = |k: usize| {
-        let (this, next) = (&scans[k], &scans[k + 1]);
-        let told = |k: usize| format!("scan {} (rows {}..{})", k + 1, scans[k].start, scans[k].end);
-        ensure!(
-            this.start < next.start && this.end < next.end,
-            "{} does not go beyond {}: each scan must have rows of its own",
-            told(k + 1),
-            told(k)
-        );
-        ensure!(
-            next.start <= this.end,
-            "rows {}..{} are in no scan, between {} and {}",
-            this.end,
-            next.start,
-            told(k),
-            told(k + 1)
-        );
-        let before = k.checked_sub(1).map_or(0, |k| scans[k].end);
-        Ok(next.start.max(before)..this.end)
-    };
-    (0..scans.len().saturating_sub(1)).map(seam).collect()
-}
-
 /// Which scans rows come from. Slices are made in pairs, counted from the first of all rows: parts begin with a pair, but for single slices, so that a
 /// slice is the same whatever is made at a time.
 fn parts(scans: &[Range<usize>], rows: Range<usize>, overlap: Overlap) -> Result<Vec<Part>> {
     let mut parts = Vec::new();
     let mut start = scans.first().map_or(0, |first| first.start);
-    for (k, shared) in shared(scans)?.into_iter().enumerate() {
+    for (k, shared) in shared(scans, "rows")?.into_iter().enumerate() {
         let middle = shared.start.midpoint(shared.end);
         let both = if overlap == Overlap::Blend { shared.clone() } else { middle..middle };
         parts.push(Part { rows: start..both.start, from: From::One(k) });
@@ -447,14 +423,14 @@ mod tests {
         assert_eq!(found, [of(0..8, From::One(0)), of(8..20, From::One(1))]);
         assert_eq!([6, 7, 9].map(|row| share(row, &(6..10))), [0.2, 0.4, 0.8]);
         // Three scans in one row: each is blended with the next alone.
-        assert_eq!(shared(&[0..10, 4..14, 8..18]).expect("seams"), [4..10, 10..14]);
+        assert_eq!(shared(&[0..10, 4..14, 8..18], "rows").expect("seams"), [4..10, 10..14]);
         for (scans, word) in [
             ([0..5, 6..9], "rows 5..6 are in no scan"),
             ([0..5, 0..9], "rows of its own"),
             ([0..9, 3..9], "rows of its own"),
             ([3..9, 0..5], "rows of its own"),
         ] {
-            let error = shared(&scans).expect_err("an error").to_string();
+            let error = shared(&scans, "rows").expect_err("an error").to_string();
             assert!(error.contains(word), "{error}");
         }
     }

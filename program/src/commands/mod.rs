@@ -2,6 +2,7 @@
 
 pub mod axis;
 pub mod bad_views;
+mod corrected;
 mod decide;
 mod history;
 pub mod inspect;
@@ -15,8 +16,10 @@ pub mod recon;
 mod run;
 mod several;
 mod shares;
+mod sides;
 mod trial;
 pub mod view;
+mod wide;
 
 use crate::cli::Machine;
 use crate::frames::Room;

@@ -1,9 +1,9 @@
 //! Whether two scans show the same where both have rows: places that are wrong make volumes that look right, but for their seams.
 
-use super::joined::shared;
 use super::run::{Prepared, rows_of};
 use crate::plan::Plan;
 use crate::scan::Scan;
+use crate::seams::shared;
 use crate::talk;
 use anyhow::Result;
 use isocenter::context::Context;
@@ -21,7 +21,7 @@ const DOUBTFUL: f64 = 0.5;
 pub fn compare(context: &Arc<Context>, plan: &Plan, scans: &[Scan]) -> Result<()> {
     let rows = rows_of(plan, scans);
     let [first, end] = plan.rows;
-    for (k, shared) in shared(&rows)?.into_iter().enumerate() {
+    for (k, shared) in shared(&rows, "rows")?.into_iter().enumerate() {
         let seen = shared.start.max(first)..shared.end.min(end);
         if seen.is_empty() {
             continue;
@@ -29,7 +29,7 @@ pub fn compare(context: &Arc<Context>, plan: &Plan, scans: &[Scan]) -> Result<()
         let row = seen.start.midpoint(seen.end);
         let slice = |k: usize| blocks(context, plan, &scans[k], k, row - rows[k].start);
         let alike = correlation(&slice(k)?, &slice(k + 1)?);
-        let names = [k, k + 1].map(|k| plan.scans[k].scan.display().to_string()).join(" and ");
+        let names = [k, k + 1].map(|k| plan.name(k)).join(" and ");
         let Range { start, end } = shared;
         let text = format_args!(
             "{names} both have rows {start}..{end}; their slices of row {row} have a correlation of {alike:.3}"

@@ -9,7 +9,7 @@ use crate::frames::{Ahead, Frames, following};
 use crate::memory::at_least;
 use crate::plan::{Part, Piece, Plan, cut};
 use crate::report::{Image, Iterations, Report, Section, peak};
-use crate::scan::Scan;
+use crate::scan::{Input, Scan};
 use crate::stopwatch::Stopwatch;
 use crate::team::Team;
 use crate::volume::journal::{self, Journal};
@@ -96,7 +96,7 @@ fn same_file(a: &Path, b: &Path) -> bool {
 const TOGETHER: usize = 32;
 
 /// Fits the flat field's components to all views.
-fn fit(ct: &mut Ct, scan: &Scan, rows: &[usize]) -> Result<()> {
+pub fn fit(ct: &mut Ct, scan: &Scan, rows: &[usize]) -> Result<()> {
     if scan.flats.is_empty() {
         bail!("--eigenflats: the scan has no flats");
     }
@@ -333,7 +333,7 @@ impl Run<'_> {
         let mut stopwatch = std::mem::take(&mut self.stopwatch);
         let Self { plan: wanted, scans, team, .. } = &self;
         let scan = &scans[0];
-        let mut files = wanted.scans.iter().map(|piece| &piece.scan).chain([&wanted.scan]);
+        let mut files = wanted.scans.iter().flat_map(Piece::scans).map(|(scan, ..)| scan).chain([&*wanted.scan]);
         if files.any(|file| same_file(file, &wanted.output)) {
             bail!("{}: the scan is read from this file; the volume needs another name", wanted.output.display());
         }
@@ -525,7 +525,7 @@ impl Run<'_> {
             peak::memory().map(|bytes| format!("{:.1} MB at its peak, ", bytes as f64 / 1e6)).unwrap_or_default();
         let taken = [stopwatch.elapsed(), read, write].map(seconds);
         let facts = vec![
-            ("scan", format!("{}, {}", own.scan.display(), scan.format)),
+            ("scan", format!("{}, {}", wanted.name(which), scan.format)),
             ("scans", listed(wanted)),
             ("title", scan.title.clone().unwrap_or_default()),
             ("projections", format!("{views} of {all} rows x {bins} bins, {frames}")),
@@ -576,7 +576,14 @@ impl Run<'_> {
 
 /// Scans that make one volume, in words.
 fn listed(plan: &Plan) -> String {
-    let one = |piece: &Piece| format!("{} from row {} on, axis {:.3}", piece.scan.display(), piece.row, piece.axis);
+    let one = |piece: &Piece| {
+        let of = |(scan, bin, _): (&Path, f64, &Input)| match piece.beside.is_empty() {
+            true => scan.display().to_string(),
+            false => format!("{} from bin {bin:.3} on", scan.display()),
+        };
+        let scans = piece.scans().map(of).collect::<Vec<_>>().join(" and ");
+        format!("{scans} from row {} on, axis {:.3}", piece.row, piece.axis)
+    };
     plan.scans.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 

@@ -85,7 +85,7 @@ pub fn run(recon: &Recon, one: impl Fn(&Recon) -> Result<()>) -> Result<()> {
     let Recon { scan: table, lines, .. } = recon;
     ensure!(
         recon.overlap.is_none(),
-        "--overlap belongs to scans that make one volume: a column z-mm or z-rows places them"
+        "--overlap belongs to scans that make one volume: columns such as z-mm or z-rows place them"
     );
     check(lines)?;
     // Of volumes that are just begun or looked at, none is done.

@@ -40,7 +40,7 @@ pub fn run(recon: &Recon, context: &Arc<Context>, scan: &mut Scan, watch: &Watch
     }
     let output = plan.steps.volume.wanted()?;
     // These rows and some beside, for all that is tried.
-    hold(std::slice::from_mut(scan), |_| 0, Some(plan.rows), &recon.machine, team)?;
+    hold([(0, &mut *scan)], Some(plan.rows), &recon.machine, team)?;
     let near = row.saturating_sub(BESIDE)..(row + BESIDE + 1).min(all);
     plan.input.left_out = leave_out(recon.bad_views, context, scan, (&recon.input, &recon.steps.flats), near)?;
     let (trials, found) = match &recon.trial.try_axis {

@@ -10,6 +10,7 @@ mod contiguous;
 mod converted;
 mod edf;
 mod element;
+pub mod field;
 mod files;
 #[doc(hidden)]
 pub mod filters;
@@ -26,6 +27,7 @@ mod spread;
 mod stack;
 mod tiff;
 mod transposed;
+pub mod wide;
 
 pub use ahead::{Ahead, following};
 pub use binned::Binned;

@@ -22,9 +22,14 @@ pub struct Distortion {
 }
 
 impl Distortion {
+    /// Whether frames stay.
+    pub fn is_none(&self) -> bool {
+        *self == Self::default()
+    }
+
     /// For the library; None where frames stay. What files tell is of the detector as it is.
     pub fn wanted(&self, scan: &Scan, detector: &Detector) -> Result<Option<ct::Distortion>> {
-        if *self == Self::default() {
+        if self.is_none() {
             return Ok(None);
         }
         let (mut centre, mut radial) = self.lens.as_deref().map(lens).transpose()?.unwrap_or_default();

@@ -29,7 +29,7 @@ use std::path::{Path, PathBuf};
 pub use stripes::Stripes;
 use volume::Volume;
 
-pub use piece::{Overlap, Piece};
+pub use piece::{Beside, Overlap, Piece};
 
 /// When rows of a full turn about an axis near an edge are joined.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, ValueEnum)]
@@ -150,9 +150,19 @@ impl Plan {
     /// Of one of the scans, which has so many rows, as if it were alone.
     pub fn of(&self, which: usize, rows: usize) -> Self {
         let Some(piece) = self.scans.get(which) else { return self.clone() };
-        let Piece { scan, row, axis, input } = piece.clone();
+        let Piece { scan, row, axis, input, beside } = piece.clone();
         let rows = self.rows.map(|at| at.saturating_sub(row).min(rows));
-        Self { scan, axis, input, rows, scans: Vec::new(), ..self.clone() }
+        let mut own = Self { scan, axis, input, rows, scans: Vec::new(), ..self.clone() };
+        if !beside.is_empty() {
+            // Each scan's have made light of its counts before it was put beside others.
+            own.steps.flats = FlatField::default();
+        }
+        own
+    }
+
+    /// What one of the scans is called.
+    pub fn name(&self, which: usize) -> String {
+        self.scans.get(which).map_or_else(|| self.scan.display().to_string(), Piece::name)
     }
 
     pub fn read(path: &Path) -> Result<Self> {
@@ -177,7 +187,7 @@ impl Plan {
         if plan.scans.first().is_some_and(|first| first.axis != plan.axis) {
             bail!("axis is {}, and each of the scans has its own: that of the first has to be the same", plan.axis);
         }
-        if plan.scans.iter().any(|piece| piece.input.nan != plan.input.nan) {
+        if plan.scans.iter().flat_map(Piece::scans).any(|(_, _, input)| input.nan != plan.input.nan) {
             bail!("input.nan differs among the scans: it must be one for all");
         }
         Ok(plan)

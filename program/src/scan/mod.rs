@@ -13,6 +13,7 @@ mod layout;
 mod listing;
 mod numbers;
 mod nxtomo;
+mod pairs;
 mod pixel;
 mod place;
 pub mod pyhst;
@@ -24,11 +25,12 @@ mod units;
 
 pub use detector::{Detector, range};
 pub use input::{Input, Nan};
+pub use kind::Kind;
 pub use listing::{images, is_of_files, is_table};
+pub use pairs::pairs;
 pub use pixel::Pixel;
 
 use angles::listed;
-use kind::Kind;
 use numbers::numbers;
 
 use crate::frames::{Converted, Frames, Room, hold};
@@ -70,7 +72,11 @@ pub struct Scan {
 impl Scan {
     /// Reads all but the frames.
     pub fn open(path: &Path, input: &Input) -> Result<Self> {
-        ensure!(!is_table(path), "{} has the name of a table of scans, which `recon` takes", path.display());
+        ensure!(
+            !is_table(path),
+            "{} has the name of a table of scans, which `recon` and `inspect` take",
+            path.display()
+        );
         elsewhere::check(path)?;
         input.fits(path)?;
         let mut scan = if stack::is(path) {

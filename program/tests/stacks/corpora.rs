@@ -24,5 +24,6 @@ readers! {
     par: readers::par, 2000;
     options: readers::options, 10000;
     plan: readers::plan, 5000;
+    table: readers::table, 2000;
     hdf5: readers::hdf5::read, 500;
 }

@@ -28,3 +28,4 @@ mod refused;
 mod scans;
 mod spoiled;
 mod tables;
+mod wide;

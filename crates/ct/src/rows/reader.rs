@@ -58,6 +58,15 @@ impl<'a> Reader<'a> {
         Self { array, swapped, name, items, lines, origin, correction, policy, level, replaced }
     }
 
+    /// Frames from a view and a row of a scan on.
+    pub(crate) fn frames(array: Array<'a>, first: [usize; 2], correction: Correction<'a>, context: &Context) -> Self {
+        let [views, rows, _] = array.shape();
+        let [items, lines] = [first[0]..first[0] + views, first[1]..first[1] + rows];
+        let (policy, level, replaced) = (context.nan_policy(), context.level(), AtomicU64::new(0));
+        let (name, swapped) = ("projections", false);
+        Self { array, swapped, name, items, lines, origin: first, correction, policy, level, replaced }
+    }
+
     /// Line integrals of some slices that were made from the caller's rows, (slice, view, bin) in host memory.
     ///
     /// # Safety

@@ -7,18 +7,34 @@ use crate::{status, talk};
 use anyhow::Result;
 use isocenter::array::DType;
 use isocenter::ct::InputKind;
-use serde_json::json;
+use serde_json::{Value, json};
+use std::path::Path;
+
+mod listed;
 
 pub fn run(inspect: &Inspect) -> Result<()> {
-    let path = &inspect.scan;
-    let scan = Scan::open(path, &inspect.input).map_err(status::unreadable)?;
+    let Inspect { scan: path, input, table } = inspect;
+    match table {
+        Some(table) => listed::run(table),
+        None => tell(path, &Scan::open(path, input).map_err(status::unreadable)?, None),
+    }
+}
+
+/// What is said of a scan elsewhere.
+struct Said {
+    lines: Vec<String>,
+    event: Vec<(&'static str, Value)>,
+}
+
+/// Says what a scan holds, and what else is said of it.
+fn tell(path: &Path, scan: &Scan, said: Option<Said>) -> Result<()> {
     let [_, rows, bins] = scan.views.source.shape();
     let (views, dtype, storage) = (scan.views.which.len(), scan.views.source.dtype(), scan.views.source.storage());
     let (first, last) = (scan.angles[0].to_degrees(), scan.angles[views - 1].to_degrees());
     let flats = scan.flats.iter().map(|f| format!("{} after {} views", f.frames.which.len(), f.position));
     let flats = flats.collect::<Vec<_>>().join(", ");
     let darks = scan.darks.as_ref().map_or(0, |darks| darks.which.len());
-    let taken_for = taken_for(&scan);
+    let taken_for = taken_for(scan);
     let pixel = match &scan.pixel {
         Pixel::Millimetres(pixel) => format!("{pixel} mm"),
         Pixel::Untold => "not told".into(),
@@ -47,6 +63,10 @@ pub fn run(inspect: &Inspect) -> Result<()> {
             event["refused"] = refused.to_string().into();
             lines.push(refused.to_string());
         }
+    }
+    if let Some(Said { lines: more, event: fields }) = said {
+        lines.extend(more);
+        fields.into_iter().for_each(|(name, value)| event[name] = value);
     }
     lines.extend(scan.notes.iter().map(|note| format!("  note        {note}")));
     talk::tell("scan", event, lines.join("\n"));
