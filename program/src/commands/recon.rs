@@ -83,8 +83,10 @@ fn one(recon: &Recon, watch: &Arc<Watch>, team: &dyn Team) -> Result<()> {
         let pieces: Vec<_> = placed.iter().map(|one| (one.piece.clone(), one.axis)).collect();
         let groups = placed.into_iter().map(|one| (one.piece, one.scans));
         let wholes = wide::joined(&context, &recon.steps, groups)?;
-        sides::compare(&pieces, &wholes, recon.rows)?;
-        stopwatch.stage("sides");
+        if wholes.iter().any(|whole| whole.wide.is_some()) {
+            sides::compare(&pieces, &wholes, recon.rows)?;
+            stopwatch.stage("sides");
+        }
         let scans: Vec<_> = wholes.into_iter().map(|whole| whole.scan).collect();
         let (plan, axis) = decide(recon, pieces, &context, &scans, &mut stopwatch, processes)?;
         team.told(plan.text()?.into_bytes())?;
