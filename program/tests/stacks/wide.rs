@@ -172,7 +172,7 @@ fn slices_are_those_of_a_wide_camera() {
     // Some rows, and other steps, which see wide frames: phase retrieval over the seam.
     table(&folder, "wide.csv", &["scan,x-bins", "left.nx,0", "right.nx,48"]);
     recon(&folder, "wide.csv", &["--axis", WIDE, "--rows", "2..5", "-o", "rows.h5"]);
-    near(&volume(&folder, "rows.h5"), &seen[2 * BINS * BINS..5 * BINS * BINS], 1e-6, "some rows");
+    near(&volume(&folder, "rows.h5"), &seen[2 * BINS * BINS..5 * BINS * BINS], ROUNDING, "some rows");
     for (name, words) in [
         ("phase", &["--phase", "--energy", "20", "--distance", "30", "--delta-beta", "100"][..]),
         ("outliers", &["--outliers"]),
@@ -187,7 +187,9 @@ fn slices_are_those_of_a_wide_camera() {
         let words = [&["--axis", axis][..], words].concat();
         recon(&folder, "whole.nx", &[&words[..], &["-o", "one.h5"]].concat());
         recon(&folder, "wide.csv", &[&words[..], &["-o", "other.h5"]].concat());
-        near(&volume(&folder, "other.h5"), &volume(&folder, "one.h5"), ROUNDING, name);
+        // Means of two pixels are weighed by a beam that changes by 0.2 / 9 a bin, in each camera elsewhere: half of that of a transmission's change by 0.2.
+        let part = if name == "binned" { 2.2e-3 } else { ROUNDING };
+        near(&volume(&folder, "other.h5"), &volume(&folder, "one.h5"), part, name);
     }
     let told = recon(&folder, "wide.csv", &["--axis", WIDE, "--probe"]);
     assert!(told.contains("2 scans side by side"), "{told}");
@@ -225,9 +227,17 @@ fn mosaics() {
     table(&folder, "mosaic.csv", &lines);
     let told = recon(&folder, "mosaic.csv", &["--axis", WIDE]);
     assert!(told.contains("a.nx + b.nx and c.nx + d.nx both have rows 6..10") && !told.contains("warning"), "{told}");
-    let [whole, seen] = ["whole.h5", "mosaic_volume.h5"].map(|name| volume(&folder, name));
-    // What c and d do not see, two bins on the left, is air.
-    near(&seen, &whole, 1e-4, "the mosaic");
+    // Of a camera that is as wide as c and d together, two bins less on the left.
+    let words = ["--crop-bins", "2..128", "--axis", "61.3", "--width", "128", "-o", "lower.h5"];
+    recon(&folder, "whole.nx", &words);
+    let [whole, lower, seen] = ["whole.h5", "lower.h5", "mosaic_volume.h5"].map(|name| volume(&folder, name));
+    let slice = BINS * BINS;
+    for row in 0..16 {
+        let share = (row as f32 - 5.0).clamp(0.0, 5.0) / 5.0;
+        let both = whole[row * slice..].iter().zip(&lower[row * slice..]);
+        let expected: Vec<_> = both.take(slice).map(|(upper, lower)| upper + share * (lower - upper)).collect();
+        near(&seen[row * slice..][..slice], &expected, ROUNDING, &format!("row {row}"));
+    }
     let plan = std::fs::read_to_string(folder.path("mosaic_volume.toml")).expect("a plan");
     assert!(plan.contains("axis = 61.3"), "{plan}");
     let told = succeeds(&folder, &["inspect", "mosaic.csv", "--axis", WIDE]);
@@ -263,7 +273,8 @@ fn lost_views() {
         assert!(told.contains(word), "{word}: {told}");
     }
     let seen = volume(&folder, "wide_volume.h5");
-    near(&seen, &volume(&folder, "whole.h5"), ROUNDING, "lost views");
+    // The beam fell by a tenth, and flats lie between views that are left: 3 of 180 that are gone move it by 0.1 x 3 / 180 where others were taken first.
+    near(&seen, &volume(&folder, "whole.h5"), 1.7e-3, "lost views");
     succeeds(&folder, &["repeat", "wide_volume.toml", "--device", "cpu"]);
     assert!(volume(&folder, "wide_volume.h5") == seen, "repeated");
 }
