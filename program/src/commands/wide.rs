@@ -111,7 +111,7 @@ pub fn fit(steps: &Steps, piece: &Piece, scans: &[Scan]) -> Result<Fit> {
         );
     }
     let field = field(piece, scans)?;
-    let views = views(piece, &scans, field.bins)?;
+    let views = views(piece, scans, field.bins)?;
     let kinds = scans.iter().map(Corrected::values).collect::<Result<Vec<_>>>().with_context(|| name.clone())?;
     let values = kinds[0];
     ensure!(

@@ -74,7 +74,7 @@ impl Wide {
                 let to = seen.par_chunks_exact_mut(rows.len() * own).zip(row_of.par_chunks_exact(stored));
                 to.for_each_init(Spare::default, |spare, (to, row)| {
                     let from = bins.start - strip.bins.start;
-                    let seen = &strip.seen(self.values, &row[..], spare)[..wide][from..][..own];
+                    let seen = &strip.seen(self.values, row, spare)[..wide][from..][..own];
                     let to = to[at * own..][..own].iter_mut().zip(seen);
                     match self.values {
                         Values::Transmissions => to.for_each(|(to, seen)| *to = super::field::integral(*seen)),
