@@ -6,8 +6,9 @@
 
 `reconstruct` whitens noise, joins coils, finds their sensitivities and solves for the image (SENSE by conjugate gradient). `read` gives
 samples, trajectory and geometry, for steps of your own. ``python -m isocenter.raw scan.h5 -o scan.png`` is the same as a command; ``-o scan.nii.gz`` and ``-o scan.dcm`` write images with their place.
+``python -m isocenter.raw.server`` takes scans over TCP by the format's streaming protocol, and answers with images.
 
-This needs the package ismrmrd: ``pip install isocenter[ismrmrd]``.
+Files need the package ismrmrd: ``pip install isocenter[ismrmrd]``.
 """
 from ._dicom import write_dicom
 from ._file import Raw, read

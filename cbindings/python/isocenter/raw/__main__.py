@@ -10,6 +10,7 @@ import isocenter.raw
 
 from ._header import Unreadable
 from ._nifti import write_apart
+from ._sampling import numbers
 
 QUOTES = ("'", '"')
 
@@ -56,15 +57,6 @@ def in_options(message, parser):
         return f"--{name.replace('_', '-')}{' ' * (value.isalnum() or value in QUOTES)}{value}" if name in known else match[0]
 
     return re.sub(r"\b([a-z_]+)=(\S?)", option, message)
-
-
-def numbers(text):
-    """Such as 0,1,4-7."""
-    found = []
-    for part in text.split(","):
-        first, _, last = part.partition("-")
-        found += range(int(first), int(last or first) + 1)
-    return found
 
 
 def array(name, path):

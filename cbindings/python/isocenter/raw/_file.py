@@ -8,7 +8,8 @@ import numpy
 from ..coils import coil_whitening
 from ..errors import wrong
 from . import _header, _trajectory
-from ._acquisitions import Acquisitions, packages
+from ._acquisitions import Acquisitions
+from ._hdf5 import File, packages
 from ._sampling import KINDS, Sampling, listed
 
 COUNTERS = ("repetition", "contrast", "phase", "set", "slice")
@@ -86,7 +87,7 @@ class Raw:
     """
 
     def __init__(self, path, *, encoding=0, group="dataset", kind=None, coils=None, navigators=True):
-        self._table = Acquisitions(path, group)
+        self._table = path if isinstance(path, Acquisitions) else File(path, group)
         self._path, self._heads, self.xml = self._table.path, self._table.heads, self._table.xml
         try:
             header = _header.parsed(self.xml)

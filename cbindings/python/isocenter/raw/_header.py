@@ -3,6 +3,7 @@ import logging
 import math
 import xml.etree.ElementTree as ElementTree
 from collections import namedtuple
+from xml.parsers import expat
 
 LEAST_FIELD = 5.0  # mm; below, a field of view is more likely in m or cm
 
@@ -30,13 +31,28 @@ class Unreadable(ValueError):
 
 def parsed(text):
     """Of the header's XML; Unreadable names what is missing in it."""
-    root = ElementTree.fromstring(text.strip(b"\0 \t\r\n"))
+    text = text.strip(b"\0 \t\r\n")
+    _refuse_entities(text)
+    root = ElementTree.fromstring(text)
     system = _child(root, "acquisitionSystemInformation")
     bandwidth = _text(system, "relativeReceiverNoiseBandwidth")
     encodings = [_encoding(element, f"encoding {number}") for number, element in enumerate(_children(root, "encoding"))]
     if not encodings:
         raise Unreadable("it has no element encoding")
     return Header(encodings, _text(system, "systemVendor"), _number(bandwidth, "relativeReceiverNoiseBandwidth") if bandwidth else 1.0)
+
+
+def _refuse_entities(text):
+    """A document type may have entities, which make gigabytes of a few bytes; the format has none."""
+    def refuse(*_):
+        raise Unreadable("it has a document type, which ISMRMRD headers do not have")
+
+    parser = expat.ParserCreate()
+    parser.StartDoctypeDeclHandler = refuse
+    try:
+        parser.Parse(text, True)
+    except expat.ExpatError as e:
+        raise Unreadable(f"it is no XML: {e}") from None
 
 
 def doubt(encoding):

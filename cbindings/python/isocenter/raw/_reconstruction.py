@@ -9,10 +9,13 @@ from ..coils import coil_apply, coil_compression, coil_maps
 from ..context import Context
 from ..errors import wrong
 from ..mri import MRI
+from ._densities import Densities
 from ._file import Raw, read
 from ._geometry import affine_of, in_order, stack
+from ._memory import Kept, digest
 from ._partial_fourier import sides, smooth_phase, symmetric
 
+PENALTIES = ("identity", "wavelets", "variation")
 PHASE_ITERATIONS = 15
 IMAGINARY = 0.1  # weight of the imaginary part beside the phase that is presumed, in the diagonal of F^H W F: less than what is measured, more than noise
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
@@ -104,8 +107,8 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     Scale: a sample is the sum over voxels of sensitivity, image and exp(-2 pi i k.r); squares of sensitivities add up to 1 in each voxel.
     With noise whitened, samples are in units in which noise has variance 1 in its real and in its imaginary part.
     """
-    if penalty not in ("identity", "wavelets", "variation"):
-        raise wrong(ValueError, f"penalty is {penalty!r}; it must be one of 'identity', 'wavelets', 'variation'")
+    if penalty not in PENALTIES:
+        raise wrong(ValueError, f"penalty is {penalty!r}; it must be one of " + ", ".join(map(repr, PENALTIES)))
     reads = {"encoding": encoding, "group": group, "kind": kind, "coils": coils, "navigators": navigators}
     if not isinstance(scan, Raw):
         raw = read(scan, **reads)
@@ -113,28 +116,14 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         raise wrong(TypeError, "encoding, group, kind, coils and navigators are for a path: pass them to isocenter.raw.read")
     else:
         raw = scan
-    if context is None:
-        context = Context()
-    chosen = {"contrast": contrast, "phase": phase, "repetition": repetition, "set": set}
-    frames = raw.frames(**chosen)
-    slices = raw.counters["slice"] if slice is None else (raw._value("slice", slice),)
-    volume = raw.encoded.shape[0] > 1
-    if volume and len(slices) > 1:
-        raise wrong(ValueError, f"the file has {len(slices)} slabs, {slices[0]} to {slices[-1]}: pass slice=")
-    if virtual_coils is None:
-        virtual_coils = 8 if volume else 12
-    if iterations is None:
-        iterations = 15 if penalty == "identity" else 60
-    given = _Given(trajectory, _checked_maps(maps, raw, len(slices)), weights, _checked_whitening(whitening, raw))
-    solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier)
+    work = Work(raw, slice=slice, contrast=contrast, phase=phase, repetition=repetition, set=set, partial_fourier=partial_fourier, unit=unit, trajectory=trajectory,
+                maps=maps, weights=weights, whitening=whitening, virtual_coils=virtual_coils, calibration=calibration, iterations=iterations, penalty=penalty,
+                regularisation=regularisation, crop=crop, context=context)
+    frames, slices, solver = work.frames, work.slices, work.solver
     images, affines = [], []
-    for number, which in enumerate(slices):
-        solver.begin(number, which)
-        for frame in frames:
-            readouts, image = solver.solve(frame)
-            images.append(image)
-            affines.append(affine_of(readouts, image.shape, raw.recon.voxel))
-    solver.close()
+    for one in work:
+        images.append(one.image)
+        affines.append(affine_of(one.readouts, one.image.shape, raw.recon.voxel))
     affines = numpy.array(affines).reshape(len(slices), len(frames), 4, 4).swapaxes(0, 1)
     images = numpy.array(images).reshape(len(slices), len(frames), *images[0].shape).swapaxes(0, 1)
     order = in_order(affines[0])
@@ -142,6 +131,42 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     affines = numpy.ascontiguousarray(affines[:, order])
     return Reconstruction(images, frames, [slices[i] for i in order], _voxel(affines[0], raw.recon.voxel), affines, solver.whitens, solver.coils,
                           solver.energy, solver.region, solver.residual, solver.partial)
+
+
+Solved = namedtuple("Solved", "slice frame readouts image")
+Solved.__doc__ = "One image (z, y, x): the counter of its slice, the others in a dict, and its `Readouts`."
+
+
+class Work:
+    """The images of an opened scan, `Solved` one after the other: `frames` of each of `slices`. Its arguments are those of `reconstruct`, and
+    `densities` of scans before and a `Memory` of images that were made of a part of the scan."""
+
+    def __init__(self, raw, *, slice=None, contrast=None, phase=None, repetition=None, set=None, partial_fourier=True, unit=None, trajectory=None, maps=None,
+                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None,
+                 densities=None, memory=None):
+        if context is None:
+            context = Context()
+        self.raw, self.frames = raw, raw.frames(contrast=contrast, phase=phase, repetition=repetition, set=set)
+        self.slices = raw.counters["slice"] if slice is None else (raw._value("slice", slice),)
+        volume = raw.encoded.shape[0] > 1
+        if volume and len(self.slices) > 1:
+            raise wrong(ValueError, f"the file has {len(self.slices)} slabs, {self.slices[0]} to {self.slices[-1]}: pass slice=")
+        if virtual_coils is None:
+            virtual_coils = 8 if volume else 12
+        if iterations is None:
+            iterations = 15 if penalty == "identity" else 60
+        given = _Given(trajectory, _checked_maps(maps, raw, len(self.slices)), weights, _checked_whitening(whitening, raw))
+        self.solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier,
+                              densities or Densities(), memory)
+
+    def __iter__(self):
+        try:
+            for number, which in enumerate(self.slices):
+                self.solver.begin(number, which)
+                for frame in self.frames:
+                    yield Solved(which, frame, *self.solver.solve(frame))
+        finally:
+            self.solver.close()
 
 
 def _voxel(affines, voxel):
@@ -184,9 +209,9 @@ def _checked_whitening(whitening, raw):
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop, partial_fourier):
+    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory):
         self.raw, self.context, self.unit, self.given, self.virtual, self.lines = raw, context, unit, given, virtual_coils, calibration
-        self.solution, self.crop, self.partial_fourier = solution, crop, partial_fourier
+        self.solution, self.crop, self.partial_fourier, self.densities, self.memory = solution, crop, partial_fourier, densities, memory
         self.whitening = {}  # by dwell
         self.whitens = given.whitening is not False and (given.whitening is not None or raw.noise is not None)
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
@@ -195,6 +220,7 @@ class _Solver:
 
     def begin(self, number, slice):
         self.number, self.slice, self.matrix, self.maps, self.weight = number, slice, None, None, None
+        self.first, self.digest, self.has_maps = None, None, False
 
     def close(self):
         for plan in (self.plan, self.low):
@@ -215,8 +241,9 @@ class _Solver:
         """Samples or maps of virtual coils."""
         return samples if self.matrix is None else coil_apply(self.matrix, samples, context=self.context)
 
-    def find_maps(self, readouts, samples):
-        """Virtual coils and their sensitivities."""
+    def find_maps(self, samples):
+        """Virtual coils and their sensitivities, of the slice's first frame, whose whitened samples these are."""
+        readouts = self.first
         if self.virtual and samples.shape[0] > self.virtual:
             self.matrix, self.energy = coil_compression(samples, self.virtual, context=self.context)
         if self.given.maps is not None:
@@ -228,7 +255,7 @@ class _Solver:
             return
         lines = readouts
         if self.raw.calibrated:
-            lines = self.raw.select(slice=self.slice, unit=self.unit, calibration=True)
+            lines = self.calibration_lines()
             samples = self.whitened(lines.dwell, lines.samples)
         samples = self.joined(samples)
         self.coils = samples.shape[0]
@@ -240,12 +267,37 @@ class _Solver:
         kernels = {name: min(KERNEL, max(n // 2, 1)) for name, n in zip(("kernel_x", "kernel_y", "kernel_z"), self.region[::-1])}
         self.maps = coil_maps(kspace, _plane(readouts.grid), crop=self.crop, context=self.context, **kernels)
 
+    def calibration_lines(self):
+        return self.raw.select(slice=self.slice, unit=self.unit, calibration=True)
+
     def solve(self, frame):
         readouts = self.raw.select(slice=self.slice, unit=self.unit, trajectory=self.given.trajectory, **frame)
+        if self.first is None:
+            self.first = readouts
+        kept = self.recalled(readouts) if self.memory is not None else self.solved(readouts)
+        self.residual = max(self.residual, kept.residual)
+        return readouts, kept.image
+
+    def recalled(self, readouts):
+        """The image of these readouts, if it was made before of the same, or else now."""
+        if self.digest is None:  # of what all frames of the slice share
+            raw, maps = self.raw, self.given.maps
+            self.digest = digest(raw.noise, raw.noise_dwell, raw.channels, _content(self.first), None if maps is None else maps[self.number],
+                                 _content(self.calibration_lines()) if raw.calibrated and maps is None else None)
+        key = digest(self.digest, _content(readouts))
+        kept = self.memory.get(key)
+        if kept is None:
+            kept = self.solved(readouts)
+            self.memory.keep(key, kept)
+        self.weight, self.coils, self.energy, self.region = kept.weight, kept.coils, kept.energy, kept.region
+        return kept
+
+    def solved(self, readouts):
         samples = self.whitened(readouts.dwell, readouts.samples)
-        if self.maps is None:
-            self.find_maps(readouts, samples)
+        if not self.has_maps:
+            self.find_maps(samples if readouts is self.first else self.whitened(self.first.dwell, self.first.samples))
             self.close()
+            self.has_maps = True
         samples = self.joined(samples)
         if self.plan is None or not numpy.array_equal(self.trajectory, readouts.trajectory):
             self.close()
@@ -256,8 +308,8 @@ class _Solver:
         self.set_options(samples, IMAGINARY * float(self.plan.weights().sum()) if phase is not None else 0.0)
         image = self.plan.reconstruct(samples)
         image = image if phase is None else image.reshape(phase.shape) * phase
-        self.residual = max(self.residual, float(self.plan.history()[-1]))
-        return readouts, _cut(image.reshape(readouts.grid), self.raw.recon.shape if readouts.grid[0] > 1 else (1, *self.raw.recon.shape[1:]))
+        image = _cut(image.reshape(readouts.grid), self.raw.recon.shape if readouts.grid[0] > 1 else (1, *self.raw.recon.shape[1:]))
+        return Kept(image, float(self.plan.history()[-1]), self.weight, self.coils, self.energy, self.region)
 
     def look_at_sides(self, readouts):
         if not readouts.lines or not self.partial_fourier:
@@ -292,7 +344,7 @@ class _Solver:
                 raise wrong(ValueError, f"weights has shape {numpy.shape(weights)}; a frame has {len(readouts.times)} samples, as Raw.select gives them")
             plan.set_weights(numpy.ascontiguousarray(weights, numpy.float64))
         elif not readouts.lines or _uneven(readouts.trajectory[:, 0]):  # they hasten the solver, and no part of k-space counts more than another
-            plan.compute_weights()
+            self.densities.set(plan, readouts)
         return plan
 
     def set_options(self, samples, imaginary):
@@ -313,6 +365,11 @@ def _uneven(x):
     steps = numpy.diff(x)
     steps = steps[steps > 0]  # not those from line to line
     return bool(len(steps) and numpy.ptp(steps) > 0.05 * numpy.median(steps))
+
+
+def _content(readouts):
+    """Of `Readouts`, all that an image is made of."""
+    return readouts.samples, readouts.trajectory, readouts.unit, readouts.grid, readouts.dwell, readouts.lines
 
 
 def _plane(shape):

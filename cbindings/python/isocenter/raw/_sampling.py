@@ -310,3 +310,15 @@ class Sampling:
 
 def listed(values):
     return ", ".join(map(str, values)) if len(values) < 9 else f"{values[0]} to {values[-1]}"
+
+
+def numbers(text):
+    """Such as 0,1,4-7, of which the format has 65536."""
+    found = []
+    for part in text.split(","):
+        first, _, last = part.partition("-")
+        first, last = int(first), int(last or first)
+        if last > 0xffff:
+            raise ValueError(text)
+        found += range(first, last + 1)
+    return found
