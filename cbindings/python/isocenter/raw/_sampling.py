@@ -64,7 +64,7 @@ class Sampling:
         there = self._heads["trajectory_dimensions"][rows] > 0
         if not there.any():
             return True
-        key = ("lines", bool(self._calibration[rows].all()), space)
+        key = ("lines", bool(self._calibration[rows].all()), space is self._space)
         if key not in self._known:
             self._known[key] = lines = self._go_as_lines(self._some_trajectories(rows), space)
             if not lines:
@@ -173,7 +173,7 @@ class Sampling:
     def _third(self, trajectories, steps, space):
         if trajectories[0].shape[1] == 2:
             return "stack"
-        key = ("third", space)
+        key = ("third", space is self._space)
         found = _trajectory.third_axis(trajectories, steps, space.encoded.shape[0])
         if found == "density" and key not in self._known:
             _log.warning("the third number of the trajectory is no frequency, but the same in all partitions, as densities are: "
