@@ -1,4 +1,4 @@
-"""The code of docs/python.md, docs/porting.md, docs/iterative.md, docs/coils.md, docs/series.md, docs/list-mode.md and docs/raw.md runs, block after block."""
+"""The code of docs/python.md, docs/porting.md, docs/iterative.md, docs/coils.md, docs/series.md, docs/list-mode.md, docs/bart.md and docs/raw.md runs, block after block."""
 import contextlib
 import io
 import json
@@ -24,7 +24,7 @@ class Docs(unittest.TestCase):
         os.chdir(folder.name)
         for page, least, made in ((PAGE, 7, "ct"), (PAGE.with_name("porting.md"), 1, "ct"), (PAGE.with_name("iterative.md"), 1, "ct"),
                                   (PAGE.with_name("coils.md"), 1, "maps"), (PAGE.with_name("series.md"), 3, "series"),
-                                  (PAGE.with_name("list-mode.md"), 9, "becquerel"),
+                                  (PAGE.with_name("list-mode.md"), 9, "becquerel"), (PAGE.with_name("bart.md"), 1, "found"),
                                   *([(PAGE.with_name("raw.md"), 3, "made")] if ismrmrd else [])):
             blocks = re.findall(r"^```python\n(.*?)^```", page.read_text(encoding="utf-8"), re.M | re.S)
             self.assertGreaterEqual(len(blocks), least)

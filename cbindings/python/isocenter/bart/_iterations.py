@@ -6,6 +6,8 @@ import math
 
 import numpy
 
+FAR = 1e6  # times the first residual
+
 
 def _square(x):
     return float(numpy.vdot(x, x).real)
@@ -40,16 +42,20 @@ def conjugate_gradient(normal, right, start, iterations, told=None, *, squares=0
 
 
 def thresholding(normal, right, start, iterations, step, penalty, told=None, *, accelerated):
-    """Proximal gradient, or, accelerated, FISTA. Each iteration ends with the step along the gradient: the image that is returned was not made sparse after it."""
-    x, before, ratio = start, start, 1.0
+    """Proximal gradient, or, accelerated, FISTA. Each iteration ends with the step along the gradient: the image that is returned was not made sparse after it. None
+    where steps are too long."""
+    x, before, ratio, begin = start, start, 1.0, math.sqrt(_square(right))
     for k in range(iterations):
         x = penalty.prox(step, x)
         if accelerated:
             following = (1 + math.sqrt(1 + 4 * ratio**2)) / 2
             x, before, ratio = x + numpy.float32((ratio - 1) / following) * (x - before), x, following
         residual = right - normal(x)
+        size = math.sqrt(_square(residual)) / begin
         if told:
-            told(k, math.sqrt(_square(residual) / _square(right)))
+            told(k, size)
+        if size > FAR:
+            return None
         x = x + numpy.float32(step) * residual
     return x
 

@@ -163,6 +163,12 @@ class Model:
                                  f"scale it, leave samples beyond out, or give sensitivities of more voxels")
 
     def _weights(self, pattern):
+        weights = self._weights_of(pattern)
+        if weights is not None and not weights.any():
+            raise Unreadable(f"kspace has no sample that counts: {'all of them are 0' if pattern is None else 'the pattern is 0'}")
+        return weights
+
+    def _weights_of(self, pattern):
         """Real, of the normal operator: what samples count, (..., 1, z, y, x) or (..., 1, spokes, samples, 1); None: 1."""
         kspace = self._kspace
         if pattern is None:
@@ -181,7 +187,7 @@ class Model:
     # Problems
 
     def _problems(self):
-        """Where dimensions apart are, each as a tuple of 16, in reverse, with slices for what is together."""
+        """Where each is: dimension to place, of the dimensions that problems do not share."""
         sizes = [_size(self._kspace, d) for d in self._apart]
         for place in numpy.ndindex(*sizes):
             yield dict(zip(self._apart, place))

@@ -9,7 +9,7 @@ import numpy
 from ..context import Context
 from ..raw._header import Unreadable
 from . import _iterations, _options
-from ._model import COIL, DIMENSIONS, Model, coordinates, said, spread
+from ._model import COIL, DIMENSIONS, Model, coordinates, spread
 from ._options import integer, number, sizes, words
 
 HELP = """usage: nufft [options] trajectory input output
@@ -26,7 +26,7 @@ Transforms of images of coils, x x y x z x coils, to samples, 1 x samples x spok
 -g         on a GPU
 """
 SPEC = _options.Spec("nufft", {"a": None, "i": None, "d": sizes, "l": number(0), "m": integer(1), "t": None, "r": None, "s": None, "g": None, "h": None}, {
-    "c": "leave it out, with a few iterations more", "P": "samples beyond the limit are an error", "1": "leave it out", "D": "take -d", "lowmem": "leave it out: memory stays within the machine's"}, "D")
+    "c": "leave it out, with a few iterations more", "P": "samples beyond the limit are an error", "1": "leave it out", "D": "take -d", "lowmem": "leave it out: memory stays within the machine's"}, {"D"})
 
 
 def nufft(options, trajectory, data, *, told=None):
@@ -80,9 +80,8 @@ def made(asked, trajectory, data, told=None):
             told(f"images of {' x '.join(map(str, size[::-1]))}, by the trajectory")
     else:
         size = data.shape[-3:]
+        # What samples will be: of the trajectory along dimensions 1 and 2, of the images along all behind.
         kspace = numpy.zeros((*data.shape[:DIMENSIONS - COIL], *trajectory.shape[-3:-1], 1), "complex64")
-    if trajectory.shape[-3] * trajectory.shape[-2] * kspace.shape[-4] == 0 or kspace.shape[-5] != 1:
-        raise Unreadable(f"the input is {said(data)}; dimension 4 must be 1")
     context = Context(device="gpu" if asked.g else "cpu")
     with closing(Model(kspace, None, size, context, trajectory=trajectory, method="exact" if asked.s else "auto", normal=asked.normal if asked.i and not asked.s else "auto")) as model:
         if not backward:

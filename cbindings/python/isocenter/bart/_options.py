@@ -22,7 +22,7 @@ def words(options):
 
 class Spec:
     """The options of a command. `taken` maps those with a value to a function of it, and flags to None; `left` maps those that are BART's, and not done, to
-    what to do; of these `valued` have a value."""
+    what to do; `valued` are those of these that have a value."""
 
     def __init__(self, command, taken, left, valued):
         self.command, self.taken, self.left = command, taken, left

@@ -56,7 +56,7 @@ _LEFT = {
 SPEC = _options.Spec("pics", {
     "t": str, "p": str, "B": str, "W": str, "l": one_of("1", "2"), "r": number(0), "R": term, "i": integer(1), "s": number(0, above=True), "w": number(0), "u": number(0, above=True),
     "C": integer(1), "b": integer(1), "d": integer(0), "G": integer(0), "wavelet": one_of(*sorted(FILTERS)), "e": None, "S": None, "m": None, "I": None, "n": None, "c": None,
-    "g": None, "h": None}, _LEFT, "PfLTOoq" "psf_export" "psf_import")
+    "g": None, "h": None}, _LEFT, {"P", "f", "L", "T", "O", "o", "q", "psf_export", "psf_import"})
 
 
 def pics(options, kspace, sensitivities, *, trajectory=None, pattern=None, basis=None, start=None, told=None):
@@ -127,10 +127,18 @@ def parsed(arguments):
         raise Unreadable("-m takes a penalty; there is none: -R names it")
     if asked.algorithm in ("IST", "FISTA") and any(t.kind == "T" for t in asked.terms):
         raise Unreadable("-I does not go with total variation: leave it out")
-    for option, value, used in (("-s", asked.step is not None, asked.algorithm in ("IST", "FISTA")), ("-e", asked.eigen, asked.algorithm in ("IST", "FISTA"))):
-        if value and not used:
-            raise Unreadable(f"{option} is of steps along the gradient; {asked.algorithm} has none: leave it out")
+    _check_used(asked, {name for name, _ in given})
     return asked, rest
+
+
+def _check_used(asked, names):
+    """No option is without an effect."""
+    steps, kinds = asked.algorithm in ("IST", "FISTA"), {t.kind for t in asked.terms}
+    for name, used, of in (("s", steps, "of steps along the gradient"), ("e", steps, "of steps along the gradient"), ("u", asked.algorithm == "ADMM", "of ADMM"), ("C", asked.algorithm == "ADMM", "of ADMM"),
+                           ("b", "L" in kinds, "of -R L"), ("n", kinds & {"W", "L"}, "of -R W and -R L"), ("wavelet", "W" in kinds, "of -R W"),
+                           ("r", any(t.text.startswith(("-l", "-r")) for t in asked.terms) or not asked.terms, "of -l1 and -l2; -R has its own weight")):
+        if name in names and not used:
+            raise Unreadable(f"{_options.dashed(name)} is {of}, and what was asked for is {asked.algorithm} {'with ' + ', '.join(t.text for t in asked.terms) if asked.terms else 'without a penalty'}: leave it out")
 
 
 def _algorithm(terms):
@@ -149,8 +157,6 @@ def made(asked, kspace, sensitivities, told=None, *, trajectory=None, pattern=No
 
     kspace, maps = spread(kspace, "kspace"), spread(sensitivities, "sensitivities")
     others = {name: None if array is None else spread(array, name) for name, array in (("trajectory", trajectory), ("pattern", pattern), ("basis", basis))}
-    if trajectory is None:
-        kspace = numpy.ascontiguousarray(kspace)
     device = "cpu" if asked.gpu is None else "gpu"
     context = Context(device=device, gpus=[asked.gpu] if isinstance(asked.gpu, int) else None)
     with closing(Model(kspace, maps, maps.shape[-3:], context, **others)) as model:
@@ -162,7 +168,7 @@ def made(asked, kspace, sensitivities, told=None, *, trajectory=None, pattern=No
         image = _solved(asked, model, right, image, start is not None, tell, trajectory is None)
     if asked.rescale:
         image = image * numpy.float32(scale)
-    return image.T.reshape([n for n in image.shape[::-1]], order="F")
+    return image.T
 
 
 def _start(start, shape, scale):
@@ -201,7 +207,7 @@ def _solved(asked, model, right, image, warm, tell, lines):
     elif asked.step is None and not lines:
         tell(QUIET - 1, "a trajectory, and neither -e nor -s: the step 0.95 may be too long")
     image = _iterations.thresholding(normal, right, image, asked.iterations, step, penalties[0], told, accelerated=asked.algorithm == "FISTA")
-    if not numpy.isfinite(image).all():
+    if image is None:
         raise Unreadable(f"iterations with steps of {step:g} went beyond all bounds: -e finds steps that are short enough")
     return image
 
