@@ -126,8 +126,10 @@ class Files(unittest.TestCase):
         many = "x" * (1 << 20)
         for text, said in (
                 ("", "no section '# Dimensions'"), ("# Dimensions\n", "no numbers"), ("# Dimensions\n# Command\nx\n", "no numbers"), ("2 3\n", "it begins with '2 3'"),
-                ("# Dimensions\n2 x\n", "dimension 1 is 'x', which is no integer"), ("# Dimensions\n2 nan\n", "'nan', which is no integer"), ("# Dimensions\n2.0\n", "'2.0', which is no integer"),
-                ("# Dimensions\n1_0\n", "'1_0', which is no integer"), ("# Dimensions\n-0 2\n", "dimension 0 is '-0'; it must be at least 1"), ("# Dimensions\n2 -1\n", "dimension 1 is '-1'"),
+                ("# Dimensions\n2 x\n", "dimension 1 is 'x', which is no integer"), ("# Dimensions\n2 nan\n", "'nan', which is no integer"),
+                ("# Dimensions\n2.0\n", "'2.0', which is no integer"),
+                ("# Dimensions\n1_0\n", "'1_0', which is no integer"), ("# Dimensions\n-0 2\n", "dimension 0 is '-0'; it must be at least 1"),
+                ("# Dimensions\n2 -1\n", "dimension 1 is '-1'"),
                 ("# Dimensions\n2 0\n", "dimension 1 is '0'"), ("# Dimensions\n" + "1 " * 16 + "2\n", "dimension 16 is 2; only dimensions 0 to 15"),
                 ("# Dimensions\n4294967296 4294967296\n", "more bytes than a file can have"), ("# Dimensions\n99999999999999999999\n", "no integer of at most 19 digits"),
                 ("# Dimensions\n2\n# Dimensions\n2\n", "two sections"), ("# Dimensions\n2\n# Data\nelsewhere\n", "in another file"),
@@ -162,9 +164,11 @@ class Files(unittest.TestCase):
             bart.readcfl(self.name)
 
     def test_mistakes_of_callers(self):
-        for call, kind, said in ((lambda: bart.writecfl(self.name, np.ones((1,) * 17)), ValueError, "17 dimensions"), (lambda: bart.writecfl(self.name, np.ones((2, 0))), ValueError, "at least 1"),
+        for call, kind, said in ((lambda: bart.writecfl(self.name, np.ones((1,) * 17)), ValueError, "17 dimensions"),
+                                 (lambda: bart.writecfl(self.name, np.ones((2, 0))), ValueError, "at least 1"),
                                  (lambda: bart.writecfl(self.name, ["a"]), TypeError, "numbers"), (lambda: bart.writecfl(self.name, [1e39]), ValueError, "beyond 3.4e38"),
-                                 (lambda: bart.readcfl("-"), ValueError, "another kind"), (lambda: bart.readcfl("x.ra"), ValueError, "another kind"), (lambda: bart.readcfl(self.name + "x"), OSError, "a.bx.hdr")):
+                                 (lambda: bart.readcfl("-"), ValueError, "another kind"), (lambda: bart.readcfl("x.ra"), ValueError, "another kind"),
+                                 (lambda: bart.readcfl(self.name + "x"), OSError, "a.bx.hdr")):
             with self.assertRaisesRegex(kind, said):
                 call()
         self.assertEqual(os.listdir(os.path.dirname(self.name)), [])
@@ -205,6 +209,8 @@ class Transforms(unittest.TestCase):
         for way in ("-t", "-r"):
             found = bart.nufft(f"-i -l0.5 -m60 {way} -d 12:16:1", trajectory, right).reshape(192, 2)
             self.assertLess(apart(found, solved), 5 * CLOSE)  # the condition is below 20
+        plain = np.linalg.solve(dense.conj().T @ dense + 100 * np.eye(192), back.reshape(192, 2))
+        self.assertLess(apart(bart.nufft("-i -s -l100 -m60 -d 12:16:1", trajectory, right).reshape(192, 2), plain), 5 * CLOSE)
 
     def test_size_by_the_trajectory(self):
         trajectory = np.zeros((3, 5, 1))
@@ -431,13 +437,21 @@ class Pics(unittest.TestCase):
 
     def test_options_that_are_refused(self):
         for options, said in (
-                ("-N", "-N of BART's pics is not done here: blocks"), ("-a", "-a of BART's pics"), ("-P 0.1", "-P of BART's pics"), ("-L 8", "run pics once for each"), ("-K", "below 1e-5"),
-                ("--lowmem", "--lowmem of BART's"), ("-M", "slices one by one"), ("-f 0.5", "sensitivities to 0"), ("--psf_export x", "--psf_export"), ("-x", "-x not recognized; these are known: -t"), ("-i 0", "-i is '0'; it must be an integer of 1 and more"), ("-i 1e3", "-i is '1e3'"),
-                ("-i -3", "-i is '-3'"), ("-r nan", "-r is 'nan'; it must be a number of 0 and more"), ("-r -1", "-r is '-1'"), ("-l3", "it must be 1 or 2"), ("-R W:7:0", "it must be W:flags:joint:lambda"),
-                ("-R W:7:x:0.1", "not an integer"), ("-R W:7:0:inf", "not a number"), ("-R G:7:0:0.1", "total generalized variation is not done here"), ("-R Z:1", "one of W:flags"), ("-R Q:1:2", "it must be Q:lambda"),
-                ("-s 0", "above 0"), ("--wavelet db4", "cdf44 or dau2 or haar"), ("-s 0.1 -l2 -r1", "-s is of steps along the gradient, and what was asked for is CG with -l2"), ("-e -R T:3:0:1", "what was asked for is ADMM with T:3:0:1"), ("-u 1 -l1 -r1", "-u is of ADMM"),
-                ("-C 3", "CG without a penalty"), ("-b4 -l1 -r1", "-b is of -R L"), ("-n -l2 -r1", "-n is of -R W and -R L"), ("--wavelet haar -l2 -r1", "--wavelet is of -R W"), ("-r1 -R T:3:0:1", "-R has its own weight"), ("-I", "-I takes one penalty"),
-                ("-I -R T:3:0:1", "does not go with total variation"), ("-m", "-m takes a penalty"), ("-l2 -l2 -r1", "several l2"), ("-t x", "give the array as trajectory="), ("x", "'x' is no option"), ("-R W:4:0:1", "none of the dimensions"),
+                ("-N", "-N of BART's pics is not done here: blocks"), ("-a", "-a of BART's pics"), ("-P 0.1", "-P of BART's pics"),
+                ("-L 8", "run pics once for each"), ("-K", "below 1e-5"),
+                ("--lowmem", "--lowmem of BART's"), ("-M", "slices one by one"), ("-f 0.5", "sensitivities to 0"), ("--psf_export x", "--psf_export"),
+                ("-x", "-x not recognized; these are known: -t"), ("-i 0", "-i is '0'; it must be an integer of 1 and more"), ("-i 1e3", "-i is '1e3'"),
+                ("-i -3", "-i is '-3'"), ("-r nan", "-r is 'nan'; it must be a number of 0 and more"), ("-r -1", "-r is '-1'"), ("-l3", "it must be 1 or 2"),
+                ("-R W:7:0", "it must be W:flags:joint:lambda"),
+                ("-R W:7:x:0.1", "not an integer"), ("-R W:7:0:inf", "not a number"), ("-R G:7:0:0.1", "total generalized variation is not done here"),
+                ("-R Z:1", "one of W:flags"), ("-R Q:1:2", "it must be Q:lambda"),
+                ("-s 0", "above 0"), ("--wavelet db4", "cdf44 or dau2 or haar"),
+                ("-s 0.1 -l2 -r1", "-s is of steps along the gradient, and what was asked for is CG with -l2"),
+                ("-e -R T:3:0:1", "what was asked for is ADMM with T:3:0:1"), ("-u 1 -l1 -r1", "-u is of ADMM"),
+                ("-C 3", "CG without a penalty"), ("-b4 -l1 -r1", "-b is of -R L"), ("-n -l2 -r1", "-n is of -R W and -R L"),
+                ("--wavelet haar -l2 -r1", "--wavelet is of -R W"), ("-r1 -R T:3:0:1", "-R has its own weight"), ("-I", "-I takes one penalty"),
+                ("-I -R T:3:0:1", "does not go with total variation"), ("-m", "-m takes a penalty"), ("-l2 -l2 -r1", "several l2"),
+                ("-t x", "give the array as trajectory="), ("x", "'x' is no option"), ("-R W:4:0:1", "none of the dimensions"),
                 ("-R W:3:1:1", "in both flags"), ("-R T:0:0:1", "name no dimension"), ("-e -l1 -r1 -s", "requires argument"), ("-l1 -r0.1 -s 100 -i300", "-e finds steps")):
             with self.subTest(options), self.assertRaises(ValueError) as e:
                 self.pics(options)
@@ -448,15 +462,20 @@ class Pics(unittest.TestCase):
         far[0, 0, 0], deep[2] = 6.5, 1
         nan[0, 3, 2, 1] = math.nan
         for arrays, said in (
-                (dict(trajectory=None), "or -t names a trajectory"), (dict(trajectory=far), "reaches 6.5 along kx; images have 12 voxels along x, so that the limit is 6"), (dict(trajectory=deep), "it must be 0"),
-                (dict(trajectory=self.trajectory[:2]), "dimension 0 must be 3"), (dict(trajectory=self.trajectory[:, :5]), "samples and spokes"), (dict(trajectory=1j * self.trajectory), "imaginary parts"),
-                (dict(pattern=np.ones((1, 3))), "dimension 1 must be 20 or 1"), (dict(pattern=np.zeros((1, 20, 9))), "no sample that counts"), (dict(start=np.ones((3, 3))), "start with is 3 x 3"), (dict(basis=np.ones((1,) * 5 + (2, 3))), "dimension 5 (times) must be the same"),
+                (dict(trajectory=None), "or -t names a trajectory"),
+                (dict(trajectory=far), "reaches 6.5 along kx; images have 12 voxels along x, so that the limit is 6"), (dict(trajectory=deep), "it must be 0"),
+                (dict(trajectory=self.trajectory[:2]), "dimension 0 must be 3"), (dict(trajectory=self.trajectory[:, :5]), "samples and spokes"),
+                (dict(trajectory=1j * self.trajectory), "imaginary parts"),
+                (dict(pattern=np.ones((1, 3))), "dimension 1 must be 20 or 1"), (dict(pattern=np.zeros((1, 20, 9))), "no sample that counts"),
+                (dict(start=np.ones((3, 3))), "start with is 3 x 3"), (dict(basis=np.ones((1,) * 5 + (2, 3))), "dimension 5 (times) must be the same"),
                 (dict(basis=np.ones((2,))), "only dimensions 5 (times) and 6")):
             with self.subTest(said), self.assertRaises(ValueError) as e:
                 self.pics("-l2 -r1 -i2", **arrays)
             self.assertIn(said, str(e.exception))
-        for kspace, maps, said in ((nan, self.maps, "kspace[0, 3, 2, 1] is"), (self.kspace[..., :2], self.maps, "dimension 3 (coils) must be the same"), (self.kspace[..., None] * np.ones(2), self.maps, "sets of maps"),
-                                   (self.kspace * 0, self.maps, "no sample that counts"), (np.ones((1,) * 17), self.maps, "17 dimensions"), ([["a"]], self.maps, "must have numbers")):
+        for kspace, maps, said in ((nan, self.maps, "kspace[0, 3, 2, 1] is"), (self.kspace[..., :2], self.maps, "dimension 3 (coils) must be the same"),
+                                   (self.kspace[..., None] * np.ones(2), self.maps, "sets of maps"),
+                                   (self.kspace * 0, self.maps, "no sample that counts"), (np.ones((1,) * 17), self.maps, "17 dimensions"),
+                                   ([["a"]], self.maps, "must have numbers")):
             with self.subTest(said), self.assertRaises(ValueError) as e:
                 bart.pics("-l2 -r1 -i2", kspace, maps, trajectory=self.trajectory)
             self.assertIn(said, str(e.exception))
@@ -504,8 +523,11 @@ class Command(unittest.TestCase):
         self.assertIn("pics|nufft", self.said())
         self.assertIn("-R T:A:B:LAMBDA", self.said("pics", "-h"))
         self.assertIn("-d x:y:z", self.said("nufft", "-h"))
-        for arguments, said in ((("ecalib", "a", "b"), "ecalib is not done here"), (("pics", "kspace", "maps"), "there are 2 files; pics takes three"), (("pics", "nothing", "maps", "out"), "nothing.hdr"),
-                                (("pics", "-N", "kspace", "maps", "out"), "isocenter.bart pics: -N"), (("nufft", "-c", "-i", "traj", "kspace", "out"), "-c of BART's nufft"), (("nufft", "-l1", "traj", "kspace", "out"), "-l goes with -i"),
+        for arguments, said in ((("ecalib", "a", "b"), "ecalib is not done here"), (("pics", "kspace", "maps"), "there are 2 files; pics takes three"),
+                                (("pics", "nothing", "maps", "out"), "nothing.hdr"),
+                                (("pics", "-N", "kspace", "maps", "out"), "isocenter.bart pics: -N"),
+                                (("nufft", "-c", "-i", "traj", "kspace", "out"), "-c of BART's nufft"),
+                                (("nufft", "-l1", "traj", "kspace", "out"), "-l goes with -i"),
                                 (("nufft", "-d8:8", "-a", "traj", "kspace", "out"), "-d is '8:8'"), (("nufft", "-d8:8:1", "traj", "kspace", "out"), "the input has a size")):
             self.assertIn(said, self.said(*arguments))
         self.assertFalse(os.path.exists("out.cfl"))

@@ -25,8 +25,10 @@ Transforms of images of coils, x x y x z x coils, to samples, 1 x samples x spok
 -s         sums term by term
 -g         on a GPU
 """
-SPEC = _options.Spec("nufft", {"a": None, "i": None, "d": sizes, "l": number(0), "m": integer(1), "t": None, "r": None, "s": None, "g": None, "h": None}, {
-    "c": "leave it out, with a few iterations more", "P": "samples beyond the limit are an error", "1": "leave it out", "D": "take -d", "lowmem": "leave it out: memory stays within the machine's"}, {"D"})
+SPEC = _options.Spec("nufft", {
+    "a": None, "i": None, "d": sizes, "l": number(0), "m": integer(1), "t": None, "r": None, "s": None, "g": None, "h": None}, {
+    "c": "leave it out, with a few iterations more",
+    "P": "samples beyond the limit are an error", "1": "leave it out", "D": "take -d", "lowmem": "leave it out: memory stays within the machine's"}, {"D"})
 
 
 def nufft(options, trajectory, data, *, told=None):
@@ -83,7 +85,8 @@ def made(asked, trajectory, data, told=None):
         # What samples will be: of the trajectory along dimensions 1 and 2, of the images along all behind.
         kspace = numpy.zeros((*data.shape[:DIMENSIONS - COIL], *trajectory.shape[-3:-1], 1), "complex64")
     context = Context(device="gpu" if asked.g else "cpu")
-    with closing(Model(kspace, None, size, context, trajectory=trajectory, method="exact" if asked.s else "auto", normal=asked.normal if asked.i and not asked.s else "auto")) as model:
+    options = dict(method="exact" if asked.s else "auto", normal=asked.normal if asked.i else "auto")
+    with closing(Model(kspace, None, size, context, trajectory=trajectory, **options)) as model:
         if not backward:
             found = model.forward(data)
         else:

@@ -47,16 +47,16 @@ Parallel imaging and compressed sensing as BART's pics has it. Files are named w
 -d LEVEL         what is told: 0 nothing, 2 (default), 3 the scale, 5 each iteration
 """
 
+_MEMORY, _PSF = "leave it out: memory stays within the machine's", "leave it out: it is made anew in the time of a few iterations"
 _LEFT = {
     "N": "blocks are moved at random, or stay with -n", "a": "leave it out, or take -m", "P": "take a penalty with a weight", "M": "reconstruct slices one by one",
     "f": "set the sensitivities to 0 outside of that field of view", "L": "run pics once for each", "K": "leave it out: it hides errors of gridding, which are below 1e-5 here",
-    "U": "leave it out: memory stays within the machine's", "lowmem": "leave it out: memory stays within the machine's", "psf_export": "leave it out: it is made anew in the time of a few iterations",
-    "psf_import": "leave it out: it is made anew in the time of a few iterations", "H": "leave it out", "D": "leave it out", "F": "leave it out", "J": "leave it out", "T": "compare images afterwards",
-    "O": "leave it out", "o": "leave it out", "q": "take -R Q:lambda"}
+    "U": _MEMORY, "lowmem": _MEMORY, "psf_export": _PSF, "psf_import": _PSF, "H": "leave it out", "D": "leave it out", "F": "leave it out", "J": "leave it out",
+    "T": "compare images afterwards", "O": "leave it out", "o": "leave it out", "q": "take -R Q:lambda"}
 SPEC = _options.Spec("pics", {
-    "t": str, "p": str, "B": str, "W": str, "l": one_of("1", "2"), "r": number(0), "R": term, "i": integer(1), "s": number(0, above=True), "w": number(0), "u": number(0, above=True),
-    "C": integer(1), "b": integer(1), "d": integer(0), "G": integer(0), "wavelet": one_of(*sorted(FILTERS)), "e": None, "S": None, "m": None, "I": None, "n": None, "c": None,
-    "g": None, "h": None}, _LEFT, {"P", "f", "L", "T", "O", "o", "q", "psf_export", "psf_import"})
+    "t": str, "p": str, "B": str, "W": str, "l": one_of("1", "2"), "r": number(0), "R": term, "i": integer(1), "s": number(0, above=True), "w": number(0),
+    "u": number(0, above=True), "C": integer(1), "b": integer(1), "d": integer(0), "G": integer(0), "wavelet": one_of(*sorted(FILTERS)),
+    "e": None, "S": None, "m": None, "I": None, "n": None, "c": None, "g": None, "h": None}, _LEFT, {"P", "f", "L", "T", "O", "o", "q", "psf_export", "psf_import"})
 
 
 def pics(options, kspace, sensitivities, *, trajectory=None, pattern=None, basis=None, start=None, told=None):
@@ -97,9 +97,10 @@ def pics(options, kspace, sensitivities, *, trajectory=None, pattern=None, basis
 def parsed(arguments):
     """What was asked for, and the words that follow."""
     given, rest = SPEC.parse(arguments)
-    asked = SimpleNamespace(terms=[], weight=-1.0, trajectory=None, pattern=None, basis=None, start=None, iterations=30, step=None, eigen=False, scale=0.0, rescale=False, rho=0.5, inner=10,
-                            algorithm=None, moves=True, block=8, wavelet="dau2", real=False, gpu=None, level=QUIET, help=False)
-    places = {"i": "iterations", "s": "step", "w": "scale", "u": "rho", "C": "inner", "b": "block", "d": "level", "wavelet": "wavelet", "e": "eigen", "S": "rescale", "c": "real", "h": "help", **FILES}
+    asked = SimpleNamespace(terms=[], weight=-1.0, trajectory=None, pattern=None, basis=None, start=None, iterations=30, step=None, eigen=False,
+                            scale=0.0, rescale=False, rho=0.5, inner=10, algorithm=None, moves=True, block=8, wavelet="dau2", real=False, gpu=None, level=QUIET, help=False)
+    places = {"i": "iterations", "s": "step", "w": "scale", "u": "rho", "C": "inner", "b": "block", "d": "level", "wavelet": "wavelet", "e": "eigen",
+              "S": "rescale", "c": "real", "h": "help", **FILES}
     for name, value in given:
         if name in places:
             setattr(asked, places[name], value)
@@ -133,12 +134,14 @@ def parsed(arguments):
 
 def _check_used(asked, names):
     """No option is without an effect."""
-    steps, kinds = asked.algorithm in ("IST", "FISTA"), {t.kind for t in asked.terms}
-    for name, used, of in (("s", steps, "of steps along the gradient"), ("e", steps, "of steps along the gradient"), ("u", asked.algorithm == "ADMM", "of ADMM"), ("C", asked.algorithm == "ADMM", "of ADMM"),
-                           ("b", "L" in kinds, "of -R L"), ("n", kinds & {"W", "L"}, "of -R W and -R L"), ("wavelet", "W" in kinds, "of -R W"),
-                           ("r", any(t.text.startswith(("-l", "-r")) for t in asked.terms) or not asked.terms, "of -l1 and -l2; -R has its own weight")):
+    steps, multipliers, kinds = asked.algorithm in ("IST", "FISTA"), asked.algorithm == "ADMM", {t.kind for t in asked.terms}
+    weighed = not asked.terms or any(t.text.startswith(("-l", "-r")) for t in asked.terms)
+    of_steps = "of steps along the gradient"
+    for name, used, of in (("s", steps, of_steps), ("e", steps, of_steps), ("u", multipliers, "of ADMM"), ("C", multipliers, "of ADMM"), ("b", "L" in kinds, "of -R L"),
+                           ("n", kinds & {"W", "L"}, "of -R W and -R L"), ("wavelet", "W" in kinds, "of -R W"), ("r", weighed, "of -l1 and -l2; -R has its own weight")):
         if name in names and not used:
-            raise Unreadable(f"{_options.dashed(name)} is {of}, and what was asked for is {asked.algorithm} {'with ' + ', '.join(t.text for t in asked.terms) if asked.terms else 'without a penalty'}: leave it out")
+            wanted = f"with {', '.join(t.text for t in asked.terms)}" if asked.terms else "without a penalty"
+            raise Unreadable(f"{_options.dashed(name)} is {of}, and what was asked for is {asked.algorithm} {wanted}: leave it out")
 
 
 def _algorithm(terms):
