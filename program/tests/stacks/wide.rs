@@ -68,7 +68,8 @@ impl Camera {
         values.extend((0..plane).map(|at| 90.0 + (at % 7) as f32));
         let mut add = |key: i32, angle: f64, value: &dyn Fn(usize) -> f64| {
             values.extend((0..plane).map(|at| 90.0 + (at % 7) as f32 + value(at) as f32));
-            (keys.push(key), degrees.push(angle));
+            keys.push(key);
+            degrees.push(angle);
         };
         add(1, 0.0, &|at| light(at, 0.0));
         for (k, &angle) in self.angles.iter().enumerate() {
