@@ -1420,7 +1420,7 @@ public:
     mri(mri &&) noexcept = default;
     mri &operator=(mri &&) noexcept = default;
 
-    // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64; copied. Forgets all
+    // Sets image and trajectory, (samples, 2) or (samples, 3), x first, f32 or f64, on the host or on the GPU; copied. Forgets all
     // that was set for another: weights, maps, field, positions, the penalty's weights and matrix, Q.
     outcome<void> set_geometry(const isoc_mri_geometry &scan, const const_tensor &trajectory) {
         return detail::call(isoc_mri_set_geometry, self(), detail::filled<isoc_mri_geometry>(scan), named("trajectory", trajectory));

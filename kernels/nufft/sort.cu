@@ -11,7 +11,7 @@ template <typename Real> struct Locate {
     // Starts that share a cell, and cells of a tile (1: points are sorted by tile alone), an axis.
     int cell, cells[3];
     unsigned *keys, *order;
-    // The lowest index of a point that is out of range.
+    // All bits of the lowest index of a point that is out of range flipped; 0 if there is none.
     unsigned *bad;
     Point<Real> *points;
 };
@@ -57,7 +57,7 @@ template <typename Real> __device__ inline void keys(const Locate<Real> &p) {
         tile = tile * p.tile_count[a] + t;
         if (p.cells[a] > 1) cells[a] = (start - t * p.tile[a]) / p.cell;
     }
-    if (!good) atomicMin(p.bad, i);
+    if (!good) atomicMax(p.bad, ~i);
     // Cells in order of y, x, z: of two in a column most planes are the same.
     p.keys[i] = ((tile * p.cells[1] + cells[1]) * p.cells[0] + cells[0]) * p.cells[2] + cells[2];
     p.order[i] = i;

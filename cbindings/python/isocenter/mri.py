@@ -62,7 +62,8 @@ class MRI(Plan):
         Parameters
         ----------
         trajectory : array
-            (samples, 2) for a plane or (samples, 3) for a volume, x first, float32 or float64; copied. Shots and readouts are
+            (samples, 2) for a plane or (samples, 3) for a volume, x first, float32 or float64, on the host or on the plan's
+            GPU; copied, and kept on the GPU where it came from there or is long. Shots and readouts are
             one dimension: ``trajectory.reshape(-1, 2)``, and ``samples.reshape(coils, -1)``.
         unit : {"cycles_per_voxel", "cycles_per_field_of_view", "radians_per_voxel"}
             Of the trajectory, within +-0.5, +-N/2 and +-pi: there is no default, since a wrong guess folds the image. A

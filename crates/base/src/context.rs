@@ -4,7 +4,7 @@ use crate::cpu::buffer::Buffer;
 use crate::cpu::level::Level;
 use crate::cpu::memory;
 use crate::error::{Error, Result, Status, fail};
-use crate::gpu::{self, Device, Pinned};
+use crate::gpu::{self, Device, Pinned, Staging};
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fmt;
@@ -167,6 +167,8 @@ pub struct Context {
     workers: Workers,
     level: Level,
     gpus: Vec<Arc<Device>>,
+    /// One for each GPU.
+    staging: Vec<Staging>,
     /// As it was set; None goes by what is available.
     memory_cap: Option<u64>,
     /// What the system answered, and when.
@@ -215,6 +217,7 @@ impl Context {
         Ok(Self {
             workers,
             level,
+            staging: gpus.iter().map(Staging::new).collect(),
             gpus,
             memory_cap,
             available,
@@ -229,6 +232,11 @@ impl Context {
     /// GPUs in use; none if it computes on the processor.
     pub fn gpus(&self) -> &[Arc<Device>] {
         &self.gpus
+    }
+
+    /// For what plans are given, which share it: to page-lock memory takes longer than most copies. None for a GPU of another context.
+    pub fn staging(&self, gpu: &Device) -> Option<&Staging> {
+        self.gpus.iter().zip(&self.staging).find(|(own, _)| own.index() == gpu.index()).map(|(_, staging)| staging)
     }
 
     /// Memory for the caller's arrays that GPUs copy to and from at full speed.

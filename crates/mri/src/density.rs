@@ -81,7 +81,7 @@ pub(super) fn radial(readout: usize, trajectory: &Trajectory) -> Result<(Vec<f64
         );
     }
     let spokes = samples / readout;
-    let axes = trajectory.axes();
+    let axes = trajectory.axes()?;
     // What lies beyond a plane's two axes makes no difference to its one voxel there.
     let point = |m: usize| [0, 1, 2].map(|d| if d < dims { axes[d][m] } else { 0.0 });
     // Samples from the first on that lie evenly on one line: probably the readout.

@@ -7,11 +7,12 @@ use super::engine::{Engine, Imaginary, Purpose, Scan, Solve};
 use super::frames::Frames;
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
+use super::gpu::points;
 use super::matrix::Matrix;
 use super::penalty::{Penalty, Solver};
 use super::plan::{Geometry, MAX_SIDE, Mri, each};
 use super::segments::Field;
-use super::trajectory::Trajectory;
+use super::trajectory::{Reach, Trajectory, Unit};
 use super::transform::{Effects, Fourier, Method};
 use isocenter_base::array::{Array, ArrayMut, host};
 use isocenter_base::context::{Context, LogLevel, NanPolicy};
@@ -52,9 +53,30 @@ impl Mri {
         collected(values.iter().map(|v| v.re))
     }
 
-    /// Values of a trajectory, for [`super::Trajectory::new`].
-    pub fn read_trajectory(&mut self, from: Array<2>) -> Result<Vec<f64>> {
-        self.fetch_reals(&from, ("trajectory", from.shape()), NanPolicy::Error)
+    /// A trajectory from `[sample][axis]`, wherever that is, in this unit for an image on a grid `[nz, ny, nx]`. A long one is looked at and
+    /// kept by the GPU that the plan computes on.
+    pub fn read_trajectory(&mut self, from: Array<2>, unit: Unit, grid: [usize; 3]) -> Result<Trajectory> {
+        let dims = from.shape()[1];
+        self.check(from.layout(), "trajectory", from.shape())?;
+        let reach = Reach::new(unit, grid, dims)?;
+        self.replaced = 0;
+        if let Some(gpu) = self.gpus().first() {
+            match points::read(&self.context, (gpu, self.stream()), &from, &reach) {
+                Ok(Some((points, largest))) => return Ok(Trajectory::of_device(points, &reach, &largest)),
+                // The host finds what is wrong, and says it.
+                Ok(None) => {}
+                Err(e) if e.lacks_memory() => {}
+                Err(e) => return Err(e),
+            }
+        }
+        if from.layout().gpu.is_some() {
+            let values = self.fetch_reals(&from, ("trajectory", from.shape()), NanPolicy::Error)?;
+            return self.context.install(|| Trajectory::new(&values, unit, grid, dims));
+        }
+        self.context.install(|| {
+            let values = host::read::<f64, 2>(&from, "trajectory", NanPolicy::Error, &mut 0)?;
+            Trajectory::new(&values, unit, grid, dims)
+        })
     }
 
     /// Sets density weights, one a sample; None for 1.

@@ -11,7 +11,7 @@ use super::transform::{Fourier, Method};
 use super::wavelets::{MAX_LEVELS, Wavelet, Wavelets};
 use isocenter_base::context::{Context, HostMemory, LogLevel};
 use isocenter_base::error::{Result, fail};
-use isocenter_base::gpu::Device;
+use isocenter_base::gpu::{Device, Queue};
 use isocenter_nufft::toeplitz::doubled;
 use isocenter_solve::Stop;
 use isocenter_solve::history::Progress;
@@ -252,10 +252,10 @@ impl Mri {
             (None, Precision::Single) => AnyEngine::Single(Box::new(CpuEngine::new(level, scan))),
             (None, Precision::Double) => AnyEngine::Double(Box::new(CpuEngine::new(level, scan))),
             (Some(gpu), Precision::Single) => {
-                AnyEngine::GpuSingle(Box::new(GpuEngine::new(context, gpu, others, scan)?))
+                AnyEngine::GpuSingle(Box::new(GpuEngine::on(self.queue(gpu, &geometry, samples)?, context, others, scan)?))
             }
             (Some(gpu), Precision::Double) => {
-                AnyEngine::GpuDouble(Box::new(GpuEngine::new(context, gpu, others, scan)?))
+                AnyEngine::GpuDouble(Box::new(GpuEngine::on(self.queue(gpu, &geometry, samples)?, context, others, scan)?))
             }
         };
         each!(&mut engine, e => e.set_stream(self.stream));
@@ -264,6 +264,16 @@ impl Mri {
         self.buffers.clear();
         self.lambda_limit = 0.0;
         Ok(())
+    }
+
+    /// What the plan works in on a GPU: that of the geometry before, if its memory is of the same sizes, and takes longer to get than to use.
+    fn queue(&self, gpu: &Arc<Device>, geometry: &Geometry, samples: usize) -> Result<Arc<Queue>> {
+        let alike = |p: &&Plan| p.geometry == *geometry && each!(&p.engine, e => e.scan().samples()) == samples;
+        match self.plan.as_ref().filter(alike).map(|p| &p.engine) {
+            Some(AnyEngine::GpuSingle(engine)) => Ok(engine.queue().clone()),
+            Some(AnyEngine::GpuDouble(engine)) => Ok(engine.queue().clone()),
+            _ => Ok(Arc::new(Queue::new(gpu)?)),
+        }
     }
 
     pub(super) fn plan(&self) -> Result<&Plan> {

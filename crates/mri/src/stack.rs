@@ -58,8 +58,7 @@ impl Stack {
         takes: impl Fn(usize) -> bool,
     ) -> Result<Option<Self>> {
         let [nz, ny, nx] = grid;
-        let kz = trajectory.axes()[2];
-        if nz == 1 || u32::try_from(kz.len()).is_err() {
+        if nz == 1 || u32::try_from(trajectory.samples()).is_err() {
             return Ok(None);
         }
         let change = |moved: f64| 2.0 * PI * moved * nz as f64 / 12f64.sqrt();
@@ -67,7 +66,16 @@ impl Stack {
         // A spacing of 1 / nz or more has a multiple of its own length from nz to 2 nz; finer ones, of up to twice as many planes as an image
         // needs, have their own, and a little is for planes that are a little denser than that.
         let lengths = nz..=2 * nz + nz.div_ceil(4);
-        let Some(depth) = Depth::find(kz, lengths, slack, takes) else { return Ok(None) };
+        // A plane's values may be in two parts.
+        let most = 2 * lengths.end();
+        if let Some(some) = trajectory.glance()?
+            && levels(&some, slack, most).is_none()
+        {
+            return Ok(None);
+        }
+        let [x, y, kz] = trajectory.axes()?;
+        let Some(levels) = levels(kz, slack, most) else { return Ok(None) };
+        let Some(depth) = Depth::find(&levels, lengths, slack, takes) else { return Ok(None) };
         let mut counts: Vec<usize> = zeros(depth.length)?;
         kz.iter().for_each(|k| counts[depth.bin(*k)] += 1);
         if !pays(counts.iter().filter(|n| **n > 0).count(), kz.len(), grid) {
@@ -75,7 +83,6 @@ impl Stack {
         }
         let first_bin = first_bin(&counts);
         let (mut order, begins) = sorted(kz, depth, counts, first_bin)?;
-        let [x, y, _] = trajectory.axes();
         let near = Near { axes: [x, y], sides: [nx as f64, ny as f64], change: SHARES[1] * tolerance };
         let mut firsts: Vec<Range<usize>> = Vec::new();
         let mut planes = Vec::new();
@@ -147,7 +154,7 @@ impl Stack {
 
     /// The axes x, y of the samples of a plane.
     pub(super) fn points(&self, plane: &Plane, trajectory: &Trajectory) -> Result<[Vec<f64>; 2]> {
-        let [x, y, _] = trajectory.axes();
+        let [x, y, _] = trajectory.axes()?;
         let of = |axis: &[f64]| collected(self.order[plane.samples.clone()].iter().map(|m| axis[*m as usize]));
         Ok([of(x)?, of(y)?])
     }
@@ -155,10 +162,13 @@ impl Stack {
 
 impl Depth {
     /// The shortest transform that has a bin within `slack` cycles per voxel of every kz.
-    fn find(kz: &[f64], lengths: RangeInclusive<usize>, slack: f64, takes: impl Fn(usize) -> bool) -> Option<Self> {
-        // A plane's values may be in two parts.
-        let levels = levels(kz, slack, 2 * lengths.end())?;
-        lengths.filter(|n| takes(*n)).find_map(|length| Self::of_length(&levels, length, slack))
+    fn find(
+        levels: &[[f64; 2]],
+        lengths: RangeInclusive<usize>,
+        slack: f64,
+        takes: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
+        lengths.filter(|n| takes(*n)).find_map(|length| Self::of_length(levels, length, slack))
     }
 
     fn of_length(levels: &[[f64; 2]], length: usize, slack: f64) -> Option<Self> {

@@ -31,7 +31,7 @@ impl Mri {
     /// What one coil measures of a phantom.
     pub fn phantom_samples<const D: usize>(&self, ellipsoids: &[Ellipsoid<D>], to: ArrayMut<1>) -> Result<()> {
         let trajectory = each!(&self.plan()?.engine, e => e.scan().trajectory.clone());
-        let axes = trajectory.axes();
+        let axes = trajectory.axes()?;
         let at: Vec<[f64; D]> = collected((0..trajectory.samples()).map(|m| std::array::from_fn(|d| axes[d][m])))?;
         let values = self.context.install(|| phantom::kspace(ellipsoids, &at))?;
         self.store(&values, (to, [values.len()]))

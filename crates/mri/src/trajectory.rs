@@ -1,9 +1,13 @@
 //! Where k-space was sampled.
 
-use isocenter_base::cpu::buffer::copied;
+use super::gpu::points::DevicePoints;
+use isocenter_base::cpu::buffer::Buffer;
+use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
+use isocenter_base::gpu::Device;
 use std::f64::consts::PI;
 use std::ops::Range;
+use std::sync::OnceLock;
 
 /// Unit of a trajectory. There is no default: peers differ, and a wrong guess folds or shrinks the image.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,10 +42,12 @@ impl Unit {
 }
 
 /// Sample positions in cycles per voxel, within +-0.5.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Debug)]
 pub struct Trajectory {
-    /// Along x, y, z; z is all 0 for two axes.
-    axes: [Vec<f64>; 3],
+    /// Along x, y, z; z is all 0 for two axes. Of samples on a GPU once they are asked for.
+    axes: OnceLock<[Buffer<f64>; 3]>,
+    device: Option<DevicePoints>,
+    samples: usize,
     dims: usize,
     /// The image is one voxel deep.
     plane: bool,
@@ -55,79 +61,166 @@ const BEYOND: f64 = 1.1;
 /// A trajectory that stays within this part of the bound may have another unit: cycles taken for radians stay within 0.16.
 const SUSPICIOUS: f64 = 0.25;
 
-impl Trajectory {
-    /// From `values[sample][axis]`, x first, two or three axes, for an image on a grid `[nz, ny, nx]`.
-    pub fn new(values: &[f64], unit: Unit, grid: [usize; 3], dims: usize) -> Result<Self> {
+/// Samples that a thread takes at a time.
+const GRAIN: usize = 1 << 14;
+
+/// What values of a trajectory may be, and what they become.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Reach {
+    unit: Unit,
+    /// Voxels along x, y, z.
+    sizes: [usize; 3],
+    dims: usize,
+    plane: bool,
+}
+
+impl Reach {
+    /// Of two or three axes, for an image on a grid `[nz, ny, nx]`.
+    pub(super) fn new(unit: Unit, grid: [usize; 3], dims: usize) -> Result<Self> {
         if !(2..=3).contains(&dims) || (dims == 2 && grid[0] > 1) {
             fail!(OutOfRange, "a trajectory has {dims} axes; an image on a grid of {grid:?} needs 2 or 3, a volume 3");
         }
+        Ok(Self { unit, sizes: [grid[2], grid[1], grid[0]], dims, plane: grid[0] == 1 })
+    }
+
+    /// Largest values along the axes.
+    pub(super) fn limits(&self) -> [f64; 3] {
+        self.sizes.map(|n| self.unit.bound(n) * SLACK)
+    }
+
+    /// Cycles per voxel of one of the unit along the axes.
+    pub(super) fn scales(&self) -> [f64; 3] {
+        self.sizes.map(|n| 0.5 / self.unit.bound(n))
+    }
+
+    /// An error if values `[sample][axis]`, of which these are the largest, are beyond the limits.
+    fn check(&self, values: &[f64], largest: &[f64; 3]) -> Result<()> {
+        let Self { unit, sizes, dims, .. } = *self;
+        let fits = |u: Unit| (0..dims).all(|d| largest[d] <= u.bound(sizes[d]) * SLACK);
+        if fits(unit) {
+            return Ok(());
+        }
+        let over = |k: &usize| values[*k].abs() > unit.bound(sizes[k % dims]) * SLACK;
+        let first = (0..values.len()).find(over).unwrap_or_default();
+        let reach = (0..dims).map(|d| largest[d] / unit.bound(sizes[d])).fold(0.0, f64::max);
+        let others: Vec<&str> = Unit::ALL.into_iter().filter(|u| fits(*u)).map(Unit::name).collect();
+        let hint = if reach <= BEYOND {
+            format!(
+                "no sample is more than {:.2} % beyond that: clip values to the range, leave those samples out, or \
+                 multiply the trajectory by {:.4}",
+                // Rounded up, and down, so that both are true.
+                ((reach - 1.0) * 1e4).ceil() / 100.0,
+                (1e4 / reach).floor() / 1e4
+            )
+        } else if others.is_empty() {
+            "no unit fits all samples".to_owned()
+        } else {
+            format!("all samples would fit {}", others.join(" or "))
+        };
+        fail!(
+            OutOfRange,
+            "trajectory[{}, {}] is {} {}; it must be within +-{}; {hint}",
+            first / dims,
+            first % dims,
+            values[first],
+            unit.name(),
+            unit.bound(sizes[first % dims])
+        );
+    }
+
+    /// See [`Trajectory::suspicion`]; by the largest of so many samples' values.
+    fn suspicion(&self, samples: usize, largest: &[f64; 3]) -> Option<String> {
+        let Self { unit, sizes, dims, plane } = self;
+        // One voxel has no frequency along z.
+        let asked = if *plane { 2 } else { *dims };
+        suspicion(*unit, samples, &|u, d| (d < asked).then(|| largest[d] / u.bound(sizes[d])))
+            .or_else(|| divided_by_the_longest(*unit, &sizes[..asked], &largest[..asked]))
+    }
+}
+
+/// The largest value along each axis of `values[sample][axis]`; None if one is no number or infinite.
+fn largest(values: &[f64], dims: usize) -> Option<[f64; 3]> {
+    let of_part = |part: &[f64]| {
+        let mut largest = Some([0.0f64; 3]);
+        for sample in part.chunks_exact(dims) {
+            for (d, v) in sample.iter().enumerate() {
+                match &mut largest {
+                    Some(l) if v.is_finite() => l[d] = l[d].max(v.abs()),
+                    _ => largest = None,
+                }
+            }
+        }
+        largest
+    };
+    values.par_chunks(GRAIN * dims).map(of_part).reduce(
+        || Some([0.0; 3]),
+        |a, b| {
+            let (a, b) = (a?, b?);
+            Some([0, 1, 2].map(|d| f64::max(a[d], b[d])))
+        },
+    )
+}
+
+impl Trajectory {
+    /// From `values[sample][axis]`, x first, two or three axes, for an image on a grid `[nz, ny, nx]`.
+    pub fn new(values: &[f64], unit: Unit, grid: [usize; 3], dims: usize) -> Result<Self> {
+        let reach = Reach::new(unit, grid, dims)?;
         if values.is_empty() || !values.len().is_multiple_of(dims) {
             fail!(TensorShape, "a trajectory of {} values is not {dims} values a sample", values.len());
         }
-        let sizes = [grid[2], grid[1], grid[0]];
-        let mut largest = [0.0f64; 3];
-        for (k, v) in values.iter().enumerate() {
-            if !v.is_finite() {
-                fail!(NotFiniteData, "trajectory[{}, {}] is {v}; it must be finite", k / dims, k % dims);
-            }
-            largest[k % dims] = largest[k % dims].max(v.abs());
-        }
-        let fits = |u: Unit| (0..dims).all(|d| largest[d] <= u.bound(sizes[d]) * SLACK);
-        if !fits(unit) {
-            let over = |k: &usize| values[*k].abs() > unit.bound(sizes[k % dims]) * SLACK;
-            let first = (0..values.len()).find(over).unwrap_or_default();
-            let reach = (0..dims).map(|d| largest[d] / unit.bound(sizes[d])).fold(0.0, f64::max);
-            let others: Vec<&str> = Unit::ALL.into_iter().filter(|u| fits(*u)).map(Unit::name).collect();
-            let hint = if reach <= BEYOND {
-                format!(
-                    "no sample is more than {:.2} % beyond that: clip values to the range, leave those samples out, or \
-                     multiply the trajectory by {:.4}",
-                    // Rounded up, and down, so that both are true.
-                    ((reach - 1.0) * 1e4).ceil() / 100.0,
-                    (1e4 / reach).floor() / 1e4
-                )
-            } else if others.is_empty() {
-                "no unit fits all samples".to_owned()
-            } else {
-                format!("all samples would fit {}", others.join(" or "))
-            };
-            fail!(
-                OutOfRange,
-                "trajectory[{}, {}] is {} {}; it must be within +-{}; {hint}",
-                first / dims,
-                first % dims,
-                values[first],
-                unit.name(),
-                unit.bound(sizes[first % dims])
-            );
-        }
-        let axis = |d: usize| -> Result<Vec<f64>> {
-            let mut out = isocenter_base::cpu::buffer::zeros(values.len() / dims)?;
+        let Some(largest) = largest(values, dims) else {
+            let k = values.iter().position(|v| !v.is_finite()).unwrap_or_default();
+            fail!(NotFiniteData, "trajectory[{}, {}] is {}; it must be finite", k / dims, k % dims, values[k]);
+        };
+        reach.check(values, &largest)?;
+        let (samples, scales) = (values.len() / dims, reach.scales());
+        let axis = |d: usize| -> Result<Buffer<f64>> {
+            let mut out = Buffer::zeroed(samples)?;
             if d < dims {
-                let scale = 0.5 / unit.bound(sizes[d]);
-                let part = values[d..].iter().step_by(dims);
-                out.iter_mut().zip(part).for_each(|(k, v): (&mut f64, _)| *k = (v * scale).clamp(-0.5, 0.5));
+                out.par_chunks_mut(GRAIN).zip(values.par_chunks(GRAIN * dims)).for_each(|(out, part)| {
+                    let part = part[d..].iter().step_by(dims);
+                    out.iter_mut().zip(part).for_each(|(k, v)| *k = (v * scales[d]).clamp(-0.5, 0.5));
+                });
             }
             Ok(out)
         };
-        let plane = grid[0] == 1;
-        // One voxel has no frequency along z.
-        let asked = if plane { 2 } else { dims };
-        let suspicion =
-            suspicion(unit, values.len() / dims, &|u, d| (d < asked).then(|| largest[d] / u.bound(sizes[d])))
-                .or_else(|| divided_by_the_longest(unit, &sizes[..asked], &largest[..asked]));
-        Ok(Self { axes: [axis(0)?, axis(1)?, axis(2)?], dims, plane, suspicion })
+        let axes = OnceLock::from([axis(0)?, axis(1)?, axis(2)?]);
+        Ok(Self { axes, device: None, ..Self::of(&reach, samples, &largest) })
+    }
+
+    /// Of samples that a GPU has read, with the largest values along the axes that it saw.
+    pub(super) fn of_device(points: DevicePoints, reach: &Reach, largest: &[f64; 3]) -> Self {
+        let samples = points.count();
+        Self { device: Some(points), ..Self::of(reach, samples, largest) }
+    }
+
+    /// What it is besides its samples.
+    fn of(reach: &Reach, samples: usize, largest: &[f64; 3]) -> Self {
+        let Reach { dims, plane, .. } = *reach;
+        Self { axes: OnceLock::new(), device: None, samples, dims, plane, suspicion: reach.suspicion(samples, largest) }
     }
 
     /// Of a part of the samples.
     pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
-        let [x, y, z] = self.axes.each_ref().map(|axis| copied(&axis[range.clone()]));
-        Ok(Self { axes: [x?, y?, z?], dims: self.dims, plane: self.plane, suspicion: None })
+        let device = self.device.as_ref().map(|points| points.part(range));
+        let axes = match &device {
+            Some(_) => OnceLock::new(),
+            None => {
+                let copy = |axis: &[f64]| -> Result<Buffer<f64>> {
+                    let mut part = Buffer::zeroed(range.len())?;
+                    part.copy_from_slice(&axis[range.clone()]);
+                    Ok(part)
+                };
+                let [x, y, z] = self.axes()?.map(copy);
+                OnceLock::from([x?, y?, z?])
+            }
+        };
+        Ok(Self { axes, device, samples: range.len(), dims: self.dims, plane: self.plane, suspicion: None })
     }
 
     /// Samples.
     pub fn samples(&self) -> usize {
-        self.axes[0].len()
+        self.samples
     }
 
     /// Axes that it was given with.
@@ -141,13 +234,29 @@ impl Trajectory {
     }
 
     /// Cycles per voxel along x, y, z.
-    pub fn axes(&self) -> [&[f64]; 3] {
-        self.axes.each_ref().map(Vec::as_slice)
+    pub fn axes(&self) -> Result<[&[f64]; 3]> {
+        let axes = match (self.axes.get(), &self.device) {
+            (Some(axes), _) => axes,
+            (None, Some(points)) => {
+                let fetched = points.fetch()?;
+                self.axes.get_or_init(|| fetched)
+            }
+            (None, None) => fail!(Internal, "a trajectory without samples"),
+        };
+        Ok(axes.each_ref().map(|axis| &**axis))
     }
 
-    /// Sample m along z, y, x.
-    pub(super) fn zyx(&self, m: usize) -> [f64; 3] {
-        [self.axes[2][m], self.axes[1][m], self.axes[0][m]]
+    /// Samples that are in this GPU's memory.
+    pub(super) fn on(&self, device: &Device) -> Option<&DevicePoints> {
+        self.device.as_ref().filter(|points| points.device().index() == device.index())
+    }
+
+    /// The first of the samples along z, where they are on a GPU alone: enough to tell most that are no stack.
+    pub(super) fn glance(&self) -> Result<Option<Vec<f64>>> {
+        match &self.device {
+            Some(points) if self.axes.get().is_none() && self.dims == 3 => points.glance(2).map(Some),
+            _ => Ok(None),
+        }
     }
 
     /// A remark if the samples cover so little of k-space that the unit may be wrong.

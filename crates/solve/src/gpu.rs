@@ -36,13 +36,17 @@ impl DeviceVector {
 /// Their arithmetic, in the order of the queue's stream. Methods are called while the queue's GPU is current.
 #[derive(Debug)]
 pub struct GpuVectors<T> {
-    pub queue: Queue,
+    pub queue: Arc<Queue>,
     arithmetic: Arithmetic<T>,
 }
 
 impl<T: DeviceReal> GpuVectors<T> {
     pub fn new(device: &Arc<Device>) -> Result<Self> {
-        let queue = Queue::new(device)?;
+        Self::on(Arc::new(Queue::new(device)?))
+    }
+
+    /// With the stream and the memory of others that are not at work.
+    pub fn on(queue: Arc<Queue>) -> Result<Self> {
         Ok(Self { arithmetic: Arithmetic::new(&queue)?, queue })
     }
 }

@@ -5,7 +5,7 @@ use crate::ffi::boundary::{Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, isoc_tensor};
 use isocenter_base::array::DType;
 use isocenter_base::error::{Result, Status, fail};
-use isocenter_mri::{Geometry, MAX_SIDE, Precision, Trajectory, Unit};
+use isocenter_mri::{Geometry, MAX_SIDE, Precision, Unit};
 
 /// Unit of a trajectory. 0 is none of them: there is no default, since a wrong guess folds or shrinks the image.
 ///
@@ -92,7 +92,9 @@ impl isoc_mri_geometry {
     }
 }
 
-/// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64; copied. Samples out of the
+/// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64, on the host or on the GPU; copied.
+/// A plan on a GPU keeps it there, 8 bytes a number, if it came from there or has 65,536 samples or more, and if that is no more than an
+/// eighth of the memory; isoc_mri_memory counts it. Samples out of the
 /// unit's range are an error that names the first one and the units that all would fit, or, up to a tenth beyond, what to do; samples that all stay below a quarter of it
 /// are a warning in the log. Forgets weights, maps, field,
 /// positions, the penalty's weights and matrix, and Q.
@@ -125,8 +127,7 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
             gpus: mri.gpus(),
         };
         // SAFETY: by this function's contract.
-        let values = unsafe { mri.read_trajectory(expected.input(trajectory)?) }?;
-        let trajectory = Trajectory::new(&values, unit, geometry.grid, dims)?;
+        let trajectory = unsafe { mri.read_trajectory(expected.input(trajectory)?, unit, geometry.grid) }?;
         mri.set_geometry(geometry, trajectory)
     })
 }

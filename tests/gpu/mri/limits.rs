@@ -75,7 +75,7 @@ fn plans_of_several_threads_do_not_meet() {
 }
 
 /// Planes of 12 spokes of 32, each turned against the one before.
-fn stars(planes: usize, turned: f64) -> Vec<[f64; 3]> {
+pub(super) fn stars(planes: usize, turned: f64) -> Vec<[f64; 3]> {
     let at = |m: usize| {
         let (plane, spoke, r) = (m / (12 * 32), m / 32 % 12, m % 32);
         let (sin, cos) = (2.399_963 * spoke as f64 + turned * plane as f64).sin_cos();
@@ -103,6 +103,9 @@ fn little_memory_changes_no_bit_or_is_refused() {
     // Anywhere, in planes that are alike, and in planes that are not.
     for (double, maps, method, normal, coils, k) in [
         (false, true, 1, 1, 9, anywhere(40_000)),
+        // On the GPU from the beginning.
+        (false, true, 1, 1, 9, anywhere(90_000)),
+        (true, false, 1, 2, 2, anywhere(90_000)),
         (false, false, 1, 1, 9, anywhere(40_000)),
         (true, true, 1, 2, 9, anywhere(40_000)),
         (false, true, 2, 2, 5, anywhere(1000)),

@@ -27,6 +27,7 @@ mod stack;
 mod stream;
 #[path = "../../mri/suite.rs"]
 mod suite;
+mod trajectories;
 
 use isocenter::ffi::mri::*;
 use scan::*;

@@ -63,6 +63,13 @@ impl<'a, const N: usize> Array<'a, N> {
         fits.then(|| unsafe { std::slice::from_raw_parts(origin.cast(), self.layout.count()) })
     }
 
+    /// All elements as one row, if they follow each other.
+    pub fn as_row(&self) -> Option<Array<'a, 1>> {
+        let Layout { origin, dtype, shape, strides, gpu } = self.layout;
+        let row = Layout { origin, dtype, shape: [self.layout.count()], strides: [1], gpu };
+        (strides == contiguous(shape)).then_some(Array { layout: row, lifetime: PhantomData })
+    }
+
     /// Sizes, slowest dimension first.
     pub fn shape(&self) -> [usize; N] {
         self.layout.shape

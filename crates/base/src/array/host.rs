@@ -63,6 +63,14 @@ pub fn read_part<V: Value, const N: usize>(
 
 /// Copies elements of a caller's array, from number `first` on, with a look at each block on its way.
 pub fn copy_part<V: Value, const N: usize>(from: &Array<N>, first: usize, out: &mut [V], look: impl Fn(&[V]) + Sync) {
+    // Rows may be as short as a sample's coordinates.
+    match from.as_row() {
+        Some(row) => copy_rows(&row, first, out, look),
+        None => copy_rows(from, first, out, look),
+    }
+}
+
+fn copy_rows<V: Value, const N: usize>(from: &Array<N>, first: usize, out: &mut [V], look: impl Fn(&[V]) + Sync) {
     out.par_chunks_mut(GRAIN).enumerate().for_each(|(task, out)| {
         for (at, piece) in pieces(from.layout(), first + task * GRAIN, out.len()) {
             let block = &mut out[piece];
@@ -127,6 +135,22 @@ mod tests {
         let strides = [3 * c, 3 * c * a, 3].map(|s| s as isize);
         // SAFETY: inside the slice, as was asserted.
         unsafe { Array::from_raw(values.as_ptr().cast(), DType::F64, shape, strides, None) }
+    }
+
+    /// Rows of three are copied as one.
+    #[test]
+    fn short_rows_are_one() {
+        let numbers: Vec<f64> = (0..150_000).map(f64::from).collect();
+        let from = Array::of(&numbers, [50_000, 3]).expect("an array");
+        assert_eq!(from.as_row().map(|row| row.shape()), Some([150_000]));
+        let mut seen = vec![0f64; 100_001];
+        read_part(&from, 20_002, &mut seen, "x", NanPolicy::Error, &mut 0).expect("finite numbers");
+        assert_eq!(seen, numbers[20_002..120_003]);
+        let numbers: Vec<f64> = numbers.iter().map(|v| if *v == 70_004.0 { f64::NAN } else { *v }).collect();
+        let from = Array::of(&numbers, [50_000, 3]).expect("an array");
+        let refused = read::<f64, 2>(&from, "x", NanPolicy::Error, &mut 0).expect_err("NaN");
+        assert!(refused.to_string().contains("x[23334, 2]"), "{refused}");
+        assert!(array(&[0.0; 18], [1, 2, 3]).as_row().is_none());
     }
 
     #[test]

@@ -52,4 +52,4 @@ pub use sums::{Sums, SumsArguments};
 pub use tensor_map::TensorMap;
 pub use texture::{Texel, Texture};
 pub use vector::Arithmetic;
-pub use workspace::WorkspaceBytes;
+pub use workspace::{Regions, WorkspaceBytes};

@@ -1,4 +1,4 @@
-//! How much working memory a computation takes.
+//! How much working memory a computation takes, and its parts.
 
 /// Bytes of working memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -23,5 +23,25 @@ impl WorkspaceBytes {
     /// With so many bytes beside it.
     pub fn plus(self, bytes: u64) -> Self {
         Self { minimum: self.minimum + bytes, preferred: self.preferred + bytes }
+    }
+}
+
+/// Regions of one piece of memory, one after the other, each aligned to 256 bytes.
+#[derive(Debug, Default)]
+pub struct Regions {
+    end: usize,
+}
+
+impl Regions {
+    /// The offset of a new one.
+    pub fn add(&mut self, bytes: usize) -> usize {
+        let start = self.end;
+        self.end += bytes.next_multiple_of(256);
+        start
+    }
+
+    /// Of all of them.
+    pub fn bytes(&self) -> usize {
+        self.end
     }
 }

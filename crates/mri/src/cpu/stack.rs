@@ -85,10 +85,12 @@ impl<T: Scalar> StackSums<T> {
         if work.is_some() {
             return Ok(());
         }
+        let [x, y, z] = trajectory.axes()?;
         for pattern in patterns {
             if let Points::Anywhere(points) = &mut pattern.points {
                 let order = &stack.order()[stack.planes()[pattern.planes.start].samples.clone()];
-                plan.set_points(order.len(), |m| trajectory.zyx(order[m] as usize))?;
+                let at = |m: usize| [z[m], y[m], x[m]];
+                plan.set_points(order.len(), |m| at(order[m] as usize))?;
                 plan.swap_points(points);
             }
         }

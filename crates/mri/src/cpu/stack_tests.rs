@@ -45,8 +45,9 @@ fn numbers<T: Scalar>(count: usize, seed: u64) -> Vec<Complex<T>> {
 fn truth<T: Scalar>(k: &Trajectory, from: &[Complex<T>], forward: bool) -> Vec<C64> {
     let [nz, ny, nx] = GRID;
     let mut out = vec![C64::default(); if forward { k.samples() } else { nz * ny * nx }];
+    let [x, y, z] = k.axes().expect("samples on the host");
     for m in 0..k.samples() {
-        let k = k.zyx(m);
+        let k = [z[m], y[m], x[m]];
         for j in 0..nz * ny * nx {
             let at = [(j / nx / ny, nz), (j / nx % ny, ny), (j % nx, nx)];
             let turns: f64 = k.iter().zip(at).map(|(k, (j, n))| k * (j as f64 - (n / 2) as f64)).sum();

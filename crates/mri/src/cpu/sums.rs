@@ -51,7 +51,7 @@ impl<T: Scalar> Sums<T> {
             let settings = fourier.settings(level, grid, trajectory.samples());
             if let Some(stack) = StackSums::new(fourier, level, grid, trajectory)? {
                 Algorithm::Stack(Box::new(stack))
-            } else if let Some(lines) = LineSums::new::<T>(&settings, trajectory.axes(), coils)? {
+            } else if let Some(lines) = LineSums::new::<T>(&settings, trajectory.axes()?, coils)? {
                 Algorithm::Lines(Box::new(lines))
             } else {
                 Algorithm::Fast(Box::new(nufft::Plan::new(settings)?))
@@ -72,7 +72,8 @@ impl<T: Scalar> Sums<T> {
     pub(super) fn prepare(&mut self) -> Result<()> {
         match &mut self.algorithm {
             Algorithm::Fast(plan) if !plan.has_points() => {
-                plan.set_points(self.trajectory.samples(), |m| self.trajectory.zyx(m))
+                let [x, y, z] = self.trajectory.axes()?;
+                plan.set_points(x.len(), |m| [z[m], y[m], x[m]])
             }
             Algorithm::Stack(stack) => stack.prepare(&self.trajectory),
             _ => Ok(()),
@@ -117,7 +118,7 @@ impl<T: Scalar> Sums<T> {
         samples: &mut [Complex<T>],
         progress: Progress,
     ) -> Result<()> {
-        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
+        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes()?);
         match &mut self.algorithm {
             Algorithm::Fast(plan) => plan.forward(image, samples, progress),
             Algorithm::Stack(stack) => stack.forward(image, samples, progress),
@@ -126,7 +127,7 @@ impl<T: Scalar> Sums<T> {
                 shared(progress, |check| separable::forward(level, grid, k, image, 1, samples, check))
             }
             Algorithm::Direct { positions, field } => {
-                let direct = sums(positions, &self.trajectory, field);
+                let direct = sums(positions, (self.trajectory.dims(), k), field);
                 shared(progress, |check| direct.forward(level, image, 1, samples, check))
             }
         }
@@ -139,7 +140,7 @@ impl<T: Scalar> Sums<T> {
         image: &mut [Complex<T>],
         progress: Progress,
     ) -> Result<()> {
-        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes());
+        let (level, grid, k) = (self.level, self.grid, self.trajectory.axes()?);
         match &mut self.algorithm {
             Algorithm::Fast(plan) => plan.adjoint(samples, image, progress),
             Algorithm::Stack(stack) => stack.adjoint(samples, image, progress),
@@ -148,7 +149,7 @@ impl<T: Scalar> Sums<T> {
                 shared(progress, |check| separable::adjoint(level, grid, k, samples, 1, image, check))
             }
             Algorithm::Direct { positions, field } => {
-                let direct = sums(positions, &self.trajectory, field);
+                let direct = sums(positions, (self.trajectory.dims(), k), field);
                 shared(progress, |check| direct.adjoint(level, samples, 1, image, check))
             }
         }
@@ -165,9 +166,13 @@ impl<T: Scalar> Sums<T> {
     }
 }
 
-fn sums<'a>(positions: &'a [f64], trajectory: &'a Trajectory, field: &'a Option<Arc<Field>>) -> Direct<'a> {
+fn sums<'a>(
+    positions: &'a [f64],
+    (dims, k): (usize, [&'a [f64]; 3]),
+    field: &'a Option<Arc<Field>>,
+) -> Direct<'a> {
     let field = field.as_ref().map(|f| (f.hertz.as_slice(), f.seconds.as_slice()));
-    Direct { positions, dims: trajectory.dims(), k: trajectory.axes(), field }
+    Direct { positions, dims, k, field }
 }
 
 /// Runs what reports from several threads at once.

@@ -1,9 +1,9 @@
 //! Launches `kernels/mri/direct.cu`.
 
 use super::direct_order::Order;
-use super::separable::{Regions, splits};
+use super::separable::splits;
 use isocenter_base::error::{Result, fail};
-use isocenter_base::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
+use isocenter_base::gpu::{Device, Function, Launch, Precision, Regions, Stream, mirrored};
 
 const THREADS: usize = 128;
 /// Sources in shared memory.

@@ -1,8 +1,7 @@
 //! Launches `kernels/mri/direct_order.cu`.
 
-use super::separable::Regions;
 use isocenter_base::error::{Result, fail};
-use isocenter_base::gpu::{Device, Function, Launch, Pairs, RadixSort, Stream, mirrored};
+use isocenter_base::gpu::{Device, Function, Launch, Pairs, RadixSort, Regions, Stream, mirrored};
 
 const THREADS: usize = 256;
 /// Of a cell's number; sorting by them ends where it began.

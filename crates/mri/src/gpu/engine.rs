@@ -9,6 +9,7 @@ use super::memory::{Budget, vector_bytes};
 use super::peers::{Member, Peers};
 use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
+use super::points::DevicePoints;
 use super::q::{Kind, Q, QArrays};
 use super::transform::Transform;
 use super::variation::DeviceFields;
@@ -27,7 +28,7 @@ use isocenter_base::context::{Context, Job, LogLevel, NanPolicy, Stage};
 use isocenter_base::cpu::buffer::{Buffer, collected, copied};
 use isocenter_base::error::{Result, Status, fail};
 use isocenter_base::gpu::fft::{Images, Maps};
-use isocenter_base::gpu::{Device, Lent, Span, WorkspaceBytes, then_wait};
+use isocenter_base::gpu::{Device, Lent, Queue, Span, WorkspaceBytes, then_wait};
 use isocenter_nufft::Scalar;
 use isocenter_nufft::gpu::mixes;
 use isocenter_nufft::toeplitz::{differences, doubled};
@@ -87,13 +88,24 @@ impl<T: Scalar> GpuEngine<T> {
         others: &[Arc<Device>],
         scan: Scan,
     ) -> Result<Self> {
+        Self::on(Arc::new(Queue::new(device)?), context, others, scan)
+    }
+
+    /// The same in the stream and the memory of one that will be gone before this one works.
+    pub(crate) fn on(
+        queue: Arc<Queue>,
+        context: &Arc<Context>,
+        others: &[Arc<Device>],
+        scan: Scan,
+    ) -> Result<Self> {
+        let device = &queue.device.clone();
         let peers = Peers::new(context, device, others, &scan)?;
         Ok(Self {
             peers,
             crew: Crew::new(others),
             told: Told::default(),
             context: context.clone(),
-            vectors: GpuVectors::new(device)?,
+            vectors: GpuVectors::on(queue)?,
             scan,
             stream: 0,
             weights: None,
@@ -113,6 +125,10 @@ impl<T: Scalar> GpuEngine<T> {
 
     fn device(&self) -> &Arc<Device> {
         &self.vectors.queue.device
+    }
+
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        &self.vectors.queue
     }
 
     /// Whether others take some of so many coils.
@@ -185,6 +201,11 @@ impl<T: Scalar> GpuEngine<T> {
         Place { queue: &self.vectors.queue, available: self.budget.available(self.transform_bytes() + taken) }
     }
 
+    /// Bytes of samples' positions on the GPU.
+    fn trajectory_bytes(&self) -> u64 {
+        self.scan.trajectory.on(self.device()).map_or(0, DevicePoints::bytes)
+    }
+
     /// Bytes of the transform, if it is there.
     fn transform_bytes(&self) -> u64 {
         self.transform.as_ref().map_or(0, Transform::bytes)
@@ -220,7 +241,7 @@ impl<T: Scalar> GpuEngine<T> {
         } as u64;
         let q = self.q.as_ref().map_or(0, Q::bytes);
         let matrix = self.matrix.as_ref().map_or(0, DeviceMatrix::bytes);
-        weights + self.differences.bytes() + maps + q + matrix
+        weights + self.differences.bytes() + maps + q + matrix + self.trajectory_bytes()
     }
 
     /// What Q is of.
@@ -454,7 +475,7 @@ impl<T: Scalar> Engine for GpuEngine<T> {
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
-        let (needed, held) = (self.needed(fourier, solve)?, self.transform_bytes());
+        let (needed, held) = (self.needed(fourier, solve)?, self.transform_bytes() + self.trajectory_bytes());
         self.budget.check(context, &self.vectors.queue, needed, held)?;
         if self.scan.mapped {
             self.peers.check_memory(context, fourier, solve)?;

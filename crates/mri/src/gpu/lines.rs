@@ -15,9 +15,9 @@ use std::sync::Arc;
 const COMPLEX: usize = size_of::<[f32; 2]>();
 
 /// Sizes of fast sums over lines; None where sorted points serve so many coils.
-pub(super) fn line_sizes<T: Scalar>(
+pub(super) fn line_sizes<'p, T: Scalar>(
     settings: &Settings,
-    points: [&[f64]; 3],
+    points: impl FnOnce() -> Result<[&'p [f64]; 3]>,
     coils: usize,
 ) -> Result<Option<LineSizes>> {
     // Whoever asks for an upsampling has that of sorted points.

@@ -91,7 +91,7 @@ impl Budget {
     }
 
     /// An error unless there are `fixed` bytes and the minimum of working memory; else the call may take all that there is.
-    /// `held`: bytes of the transform, which the pool knows nothing of.
+    /// `held`: bytes of the transform and of the trajectory, which the pool knows nothing of.
     pub(super) fn check(
         &mut self,
         context: &Context,

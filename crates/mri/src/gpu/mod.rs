@@ -17,6 +17,7 @@ mod memory;
 mod peers;
 mod penalty;
 mod place;
+pub(super) mod points;
 mod q;
 mod room;
 pub(super) mod sensitivities;

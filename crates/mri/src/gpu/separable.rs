@@ -2,7 +2,7 @@
 //! `kernels/mri/separable_scale.cu`.
 
 use isocenter_base::error::{Result, fail};
-use isocenter_base::gpu::{Device, Function, Launch, Precision, Stream, mirrored};
+use isocenter_base::gpu::{Device, Function, Launch, Precision, Regions, Stream, mirrored};
 
 /// Maximum number of voxels along an axis.
 const MAX_VOXELS: usize = 1 << 15;
@@ -194,25 +194,6 @@ impl Division {
         // SAFETY: by this function's contract.
         unsafe { scale.run(values, workspace, stream)? };
         Ok(workspace)
-    }
-}
-
-/// Regions of a workspace, one after the other.
-#[derive(Debug, Default)]
-pub(super) struct Regions {
-    end: usize,
-}
-
-impl Regions {
-    /// The offset of a new region.
-    pub(super) fn add(&mut self, bytes: usize) -> usize {
-        let start = self.end;
-        self.end += bytes.next_multiple_of(256);
-        start
-    }
-
-    pub(super) fn bytes(&self) -> usize {
-        self.end
     }
 }
 

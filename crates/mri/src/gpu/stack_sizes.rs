@@ -69,7 +69,7 @@ impl StackSizes {
             let settings = fourier.settings(Level::BASELINE, [1, ny, nx], first.samples.len());
             let longest = runs.iter().filter(|r| r.pattern == first.pattern).map(|r| r.planes).max().unwrap_or(1);
             let [x, y] = stack.points(first, trajectory)?;
-            let kind = match line_sizes::<T>(&settings, [&x, &y, &[]], longest.saturating_mul(coils))? {
+            let kind = match line_sizes::<T>(&settings, || Ok([&x, &y, &[]]), longest.saturating_mul(coils))? {
                 Some(sizes) => Kind::Lines(sizes),
                 None => Kind::Points(Choice::new::<T>(&settings)?),
             };
@@ -82,7 +82,10 @@ impl StackSizes {
     pub(super) fn held_bytes<T: Scalar>(&self) -> u64 {
         let of = |p: &PatternSizes| match &p.kind {
             Kind::Lines(sizes) => sizes.held_bytes(),
-            Kind::Points(choice) => choice.point_bytes::<T>(p.settings.samples),
+            Kind::Points(choice) => {
+                let coordinates = 2 * size_of::<f64>() * p.settings.samples;
+                choice.point_bytes::<T>(p.settings.samples) + coordinates as u64
+            }
         };
         self.patterns.iter().map(of).sum::<u64>() + size_of_val(self.stack.order()) as u64
     }

@@ -79,13 +79,16 @@ impl SumsBytes {
             return Ok(Self { held: sizes.held_bytes::<T>(), workspace: sizes.workspace_bytes::<T>(coils) });
         }
         let settings = fourier.settings(Level::BASELINE, grid, samples);
-        if let Some(sizes) = line_sizes::<T>(&settings, trajectory.axes(), coils)? {
+        if let Some(sizes) = line_sizes::<T>(&settings, || trajectory.axes(), coils)? {
             let of = |coils| WorkspaceBytes::exactly(sizes.workspace_bytes(coils));
             return Ok(Self { held: sizes.held_bytes(), workspace: side_by_side(of(1), of(coils)) });
         }
         let choice = Choice::new::<T>(&settings)?;
         let of = |coils| choice.workspace_bytes::<T>(grid, samples, coils);
-        Ok(Self { held: choice.point_bytes::<T>(samples), workspace: side_by_side(of(1), of(coils)) })
+        // Those that are on the GPU are the trajectory's.
+        let coordinates = if trajectory.on(&queue.device).is_some() { 0 } else { 3 * size_of::<f64>() * samples };
+        let held = choice.point_bytes::<T>(samples) + coordinates as u64;
+        Ok(Self { held, workspace: side_by_side(of(1), of(coils)) })
     }
 }
 
@@ -126,7 +129,7 @@ fn exact_sums<T: Scalar>(
         None => [nx, ny, nz].map(|n| (n / 2) as f64),
     };
     let (hertz, seconds) = effects.field.as_ref().map_or((0.0, 0.0), |f| (largest(&f.hertz), largest(&f.seconds)));
-    let points = trajectory.axes().map(largest);
+    let points = trajectory.axes()?.map(largest);
     let hardware = fourier.hardware_sines && T::PRECISION == Precision::F32;
     let problem = DirectProblem {
         voxels: nz * ny * nx,
@@ -159,11 +162,17 @@ impl<T: Scalar> Sums<T> {
             let algorithm = Algorithm::Stack(Box::new(StackSums::new(queue, sizes, trajectory)?));
             return Ok(Self { voxels, samples, algorithm, coil_kernels });
         }
-        if !exact && let Some(sizes) = line_sizes::<T>(&settings, trajectory.axes(), coils)? {
+        if !exact && let Some(sizes) = line_sizes::<T>(&settings, || trajectory.axes(), coils)? {
             let algorithm = Algorithm::Fast(FastSums::Lines(Box::new(LineSums::new(&queue.device, sizes)?)));
             return Ok(Self { voxels, samples, algorithm, coil_kernels });
         }
-        let axes = trajectory.axes();
+        if !exact && let Some(points) = trajectory.on(&queue.device) {
+            // SAFETY: the trajectory has them.
+            let plan = unsafe { Plan::new(&queue.device, &settings, &points.coordinates(), &queue.stream) }?;
+            let algorithm = Algorithm::Fast(FastSums::Points(Box::new(plan)));
+            return Ok(Self { voxels, samples, algorithm, coil_kernels });
+        }
+        let axes = trajectory.axes()?;
         let points = collected((0..samples * dims).map(|i| axes[i % dims][i / dims]))?;
         let points = queue.upload(&points)?;
         let algorithm = if !exact {

@@ -23,13 +23,17 @@ pub struct LineSizes {
 
 impl LineSizes {
     /// For images in f32 and points along x, y, z in cycles per pixel; None where these are on no lines, and where sorted points serve so few
-    /// images.
-    pub fn new(settings: &Settings, points: [&[f64]; 3], images: usize) -> Result<Option<Self>> {
-        let Settings { shape: [_, ny, nx], tolerance, samples, .. } = *settings;
-        if images < MIN_IMAGES {
+    /// images. Points are asked for unless images alone tell that.
+    pub fn new<'p>(
+        settings: &Settings,
+        points: impl FnOnce() -> Result<[&'p [f64]; 3]>,
+        images: usize,
+    ) -> Result<Option<Self>> {
+        let Settings { shape: [nz, ny, nx], tolerance, samples, .. } = *settings;
+        if images < MIN_IMAGES || nz > 1 {
             return Ok(None);
         }
-        let Some(StraightLines { course, steps }) = StraightLines::find(points, settings.shape, tolerance)? else {
+        let Some(StraightLines { course, steps }) = StraightLines::find(points()?, settings.shape, tolerance)? else {
             return Ok(None);
         };
         if course.points > MAX_POINTS {
@@ -85,7 +89,7 @@ mod tests {
         let [mut x, y] = [0, 1].map(|a| (0..spokes * readout).map(|k| at(k)[a]).collect::<Vec<_>>());
         x[77] += bad;
         let settings = Settings { level: Level::BASELINE, ..Settings::new([1, 64, 64], 1e-5, x.len()) };
-        LineSizes::new(&settings, [&x, &y, &vec![0.0; x.len()]], images).expect("memory")
+        LineSizes::new(&settings, || Ok([&x, &y, &[]]), images).expect("memory")
     }
 
     /// Many images on lines; not few, and not other points.

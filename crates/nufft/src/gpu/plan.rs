@@ -34,9 +34,9 @@ impl Choice {
         self.kernel.width()
     }
 
-    /// Bytes of sorted points with what sorts them, at most.
+    /// Bytes of sorted points with what sorts them, at most; without their coordinates.
     pub fn point_bytes<T: DeviceReal>(&self, samples: usize) -> u64 {
-        let each = 2 * T::PRECISION.complex() + 4 * size_of::<u32>() + 3 * size_of::<f64>();
+        let each = 2 * T::PRECISION.complex() + 4 * size_of::<u32>();
         // Lists of tiles and parts.
         let tile = Tile::of::<T>(self.grid, self.kernel.width());
         (samples * each + 32 * tile.max_parts(self.grid, samples)[1]) as u64 + (1 << 20)

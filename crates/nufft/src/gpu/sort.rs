@@ -4,10 +4,9 @@ use super::spreading::Spreading;
 use super::tile::part_limit;
 use isocenter_base::error::{Result, fail};
 use isocenter_base::gpu::{
-    Device, DeviceMemory, DeviceReal, Image, Launch, Pairs, Pinned, RadixSort, Rows, Scan, Stream, mirrored,
+    DeviceMemory, DeviceReal, Image, Launch, Pairs, RadixSort, Regions, Rows, Scan, Stream, clear_device, mirrored,
 };
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 const IMAGE: &Image = &crate::images::SORT;
 const THREADS: usize = 256;
@@ -109,10 +108,25 @@ impl<T: DeviceReal> SortedPoints<T> {
             (cells, bins) = ([1; 3], tile_total as u64);
         }
 
-        let keys = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
-        let mut order = [DeviceMemory::new(device, count * 4)?, DeviceMemory::new(device, count * 4)?];
-        let found = DeviceMemory::from_slice(device, &[u32::MAX])?;
-        let points = DeviceMemory::new(device, count * 4 * size_of::<T>())?;
+        let bits = (u64::BITS - (bins - 1).leading_zeros()) as usize;
+        let (points, order) = (DeviceMemory::new(device, count * 4 * size_of::<T>())?, DeviceMemory::new(device, count * 4)?);
+        let first_part = DeviceMemory::new(device, (tile_total + 1) * 4)?;
+        // What is of no use afterwards, in one piece: the driver takes its time for each.
+        let mut scratch = Regions::default();
+        let keys = [scratch.add(count * 4), scratch.add(count * 4)];
+        let other = scratch.add(count * 4);
+        let sorting = scratch.add(RadixSort::scratch_bytes(count));
+        let first_point = scratch.add((tile_total + 1) * 4);
+        let sums = scratch.add(Scan::scratch_bytes(tile_total + 1));
+        let bad = scratch.add(4);
+        let memory = DeviceMemory::new(device, scratch.bytes())?;
+        let at_scratch = |offset: usize| memory.address() + offset as u64;
+        let keys = keys.map(at_scratch);
+        // The sort ends in the order that is kept.
+        let mut orders = [order.address(), at_scratch(other)];
+        let sorted = usize::from(RadixSort::ends_in_second(bits));
+        orders.swap(0, sorted);
+
         let mut locate = LocateArguments {
             coordinates: at.axes,
             stride: at.stride,
@@ -124,38 +138,14 @@ impl<T: DeviceReal> SortedPoints<T> {
             tile_count: tiles.map(|n| n as i32),
             cell: cell as i32,
             cells: cells.map(|n| n as i32),
-            keys: keys[0].address(),
-            order: order[0].address(),
-            bad: found.address(),
+            keys: keys[0],
+            order: orders[0],
+            bad: at_scratch(bad),
             points: points.address(),
         };
-        let each = |n: usize| Launch { grid: [n.div_ceil(THREADS), 1, 1], block: [THREADS, 1, 1], shared: 0 };
-        let kernel = |name: &str| device.function(IMAGE, name);
-        // SAFETY: LocateArguments mirrors the kernel's struct; everything lives until the stream is waited for below.
-        unsafe { kernel(&format!("keys_{}", T::PRECISION.suffix()))?.launch(stream, each(count), &locate)? };
-        let bad = read(device, Rows { address: found.address(), pitch: 4, bytes: 4, count: 1 }, stream)?[0];
-        if bad != u32::MAX {
-            fail!(OutOfRange, "point {bad} is NaN or not within -0.5 to 0.5 cycles per voxel");
-        }
-
-        let bits = (u64::BITS - (bins - 1).leading_zeros()) as usize;
-        let scratch = DeviceMemory::new(device, RadixSort::scratch_bytes(count))?;
-        let pairs = [0, 1].map(|k| Pairs { keys: keys[k].address(), values: order[k].address() });
-        // SAFETY: as above.
-        unsafe { RadixSort::new(device)?.run(pairs, count, bits, scratch.address(), stream)? };
-        let sorted = usize::from(RadixSort::ends_in_second(bits));
-        order.swap(0, sorted);
-        let [order, _] = order;
-        let keys = &keys[sorted];
-        locate.order = order.address();
-        // SAFETY: as for the keys.
-        unsafe { kernel(&format!("points_{}", T::PRECISION.suffix()))?.launch(stream, each(count), &locate)? };
-
-        let first_point = DeviceMemory::new(device, (tile_total + 1) * 4)?;
-        let first_part = DeviceMemory::new(device, (tile_total + 1) * 4)?;
         let mut list = PartsArguments {
-            keys: keys.address(),
-            first_point: first_point.address(),
+            keys: keys[sorted],
+            first_point: at_scratch(first_point),
             first_part: first_part.address(),
             parts: 0,
             count: count as i32,
@@ -165,15 +155,30 @@ impl<T: DeviceReal> SortedPoints<T> {
             tile: tile.map(|n| n as i32),
             tile_count: [tiles[0] as i32, tiles[1] as i32],
         };
-        let sums = DeviceMemory::new(device, Scan::scratch_bytes(tile_total + 1))?;
-        // SAFETY: PartsArguments mirrors the kernels' struct; as above.
+        let each = |n: usize| Launch { grid: [n.div_ceil(THREADS), 1, 1], block: [THREADS, 1, 1], shared: 0 };
+        let kernel = |name: &str| device.function(IMAGE, name);
+        let of_real = |name: &str| kernel(&format!("{name}_{}", T::PRECISION.suffix()));
+        let pairs = [0, 1].map(|k| Pairs { keys: keys[k], values: orders[k] });
+        // SAFETY: the structs mirror the kernels'; everything lives until the stream is waited for below.
         unsafe {
+            clear_device(at_scratch(bad), 4, stream)?;
+            of_real("keys")?.launch(stream, each(count), &locate)?;
+        }
+        let bad = !read(Rows { address: at_scratch(bad), pitch: 4, bytes: 4, count: 1 }, stream)?[0];
+        if bad != u32::MAX {
+            fail!(OutOfRange, "point {bad} is NaN or not within -0.5 to 0.5 cycles per voxel");
+        }
+        // SAFETY: as above.
+        unsafe {
+            RadixSort::new(device)?.run(pairs, count, bits, at_scratch(sorting), stream)?;
+            locate.order = order.address();
+            of_real("points")?.launch(stream, each(count), &locate)?;
             kernel("count_parts")?.launch(stream, each(tile_total + 1), &list)?;
-            Scan::new(device)?.run(first_part.address(), tile_total + 1, sums.address(), stream)?;
+            Scan::new(device)?.run(first_part.address(), tile_total + 1, at_scratch(sums), stream)?;
         }
         let layers =
             Rows { address: first_part.address(), pitch: tiles[0] * tiles[1] * 4, bytes: 4, count: tiles[2] + 1 };
-        let layers: Vec<usize> = read(device, layers, stream)?.into_iter().map(|n| n as usize).collect();
+        let layers: Vec<usize> = read(layers, stream)?.into_iter().map(|n| n as usize).collect();
         let part_count = layers[tiles[2]];
         let parts = DeviceMemory::new(device, part_count * PART_BYTES)?;
         list.parts = parts.address();
@@ -185,12 +190,10 @@ impl<T: DeviceReal> SortedPoints<T> {
 }
 
 /// Numbers from the device, one a row, after the stream's work.
-fn read(device: &Arc<Device>, rows: Rows, stream: &Stream) -> Result<Vec<u32>> {
-    let host = Pinned::new(device, rows.count * 4)?;
+fn read(rows: Rows, stream: &Stream) -> Result<Vec<u32>> {
+    let mut numbers = vec![0u32; rows.count];
     // SAFETY: four bytes a row on either side, waited for.
-    unsafe {
-        rows.download(host.data().addr() as u64, 4, stream)?;
-        stream.synchronize()?;
-        Ok(std::slice::from_raw_parts(host.data().cast::<u32>(), rows.count).to_vec())
-    }
+    unsafe { rows.download(numbers.as_mut_ptr().addr() as u64, 4, stream)? };
+    stream.synchronize()?;
+    Ok(numbers)
 }
