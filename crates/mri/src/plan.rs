@@ -251,12 +251,18 @@ impl Mri {
         let mut engine = match (context.gpus().first(), precision) {
             (None, Precision::Single) => AnyEngine::Single(Box::new(CpuEngine::new(level, scan))),
             (None, Precision::Double) => AnyEngine::Double(Box::new(CpuEngine::new(level, scan))),
-            (Some(gpu), Precision::Single) => {
-                AnyEngine::GpuSingle(Box::new(GpuEngine::on(self.queue(gpu, &geometry, samples)?, context, others, scan)?))
-            }
-            (Some(gpu), Precision::Double) => {
-                AnyEngine::GpuDouble(Box::new(GpuEngine::on(self.queue(gpu, &geometry, samples)?, context, others, scan)?))
-            }
+            (Some(gpu), Precision::Single) => AnyEngine::GpuSingle(Box::new(GpuEngine::on(
+                self.queue(gpu, &geometry, samples)?,
+                context,
+                others,
+                scan,
+            )?)),
+            (Some(gpu), Precision::Double) => AnyEngine::GpuDouble(Box::new(GpuEngine::on(
+                self.queue(gpu, &geometry, samples)?,
+                context,
+                others,
+                scan,
+            )?)),
         };
         each!(&mut engine, e => e.set_stream(self.stream));
         self.plan = Some(Plan { geometry, engine, frames: None });

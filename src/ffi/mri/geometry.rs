@@ -93,8 +93,8 @@ impl isoc_mri_geometry {
 }
 
 /// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64, on the host or on the GPU; copied.
-/// A plan on a GPU keeps it there, 8 bytes a number, if it came from there or has 65,536 samples or more, and if that is no more than an
-/// eighth of the memory; isoc_mri_memory counts it. Samples out of the
+/// A plan on a GPU keeps it there, 8 bytes a number, if it came from there or has 65,536 samples or more, and if that is no more than a
+/// sixteenth of the memory; isoc_mri_memory counts it. Samples out of the
 /// unit's range are an error that names the first one and the units that all would fit, or, up to a tenth beyond, what to do; samples that all stay below a quarter of it
 /// are a warning in the log. Forgets weights, maps, field,
 /// positions, the penalty's weights and matrix, and Q.

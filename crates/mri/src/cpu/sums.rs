@@ -166,11 +166,7 @@ impl<T: Scalar> Sums<T> {
     }
 }
 
-fn sums<'a>(
-    positions: &'a [f64],
-    (dims, k): (usize, [&'a [f64]; 3]),
-    field: &'a Option<Arc<Field>>,
-) -> Direct<'a> {
+fn sums<'a>(positions: &'a [f64], (dims, k): (usize, [&'a [f64]; 3]), field: &'a Option<Arc<Field>>) -> Direct<'a> {
     let field = field.as_ref().map(|f| (f.hertz.as_slice(), f.seconds.as_slice()));
     Direct { positions, dims, k, field }
 }

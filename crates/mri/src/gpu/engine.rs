@@ -92,12 +92,7 @@ impl<T: Scalar> GpuEngine<T> {
     }
 
     /// The same in the stream and the memory of one that will be gone before this one works.
-    pub(crate) fn on(
-        queue: Arc<Queue>,
-        context: &Arc<Context>,
-        others: &[Arc<Device>],
-        scan: Scan,
-    ) -> Result<Self> {
+    pub(crate) fn on(queue: Arc<Queue>, context: &Arc<Context>, others: &[Arc<Device>], scan: Scan) -> Result<Self> {
         let device = &queue.device.clone();
         let peers = Peers::new(context, device, others, &scan)?;
         Ok(Self {

@@ -13,12 +13,12 @@ use std::sync::Arc;
 
 /// Samples on the host from which on the GPU looks at them and keeps them.
 const MANY: usize = 1 << 16;
-/// Samples that a copy brings at a time: 96 MB of three axes in f64.
+/// Samples that a copy brings at a time, 96 MB of three axes in f64.
 const STEP: usize = 4 << 20;
 /// Bytes that the driver brings as fast as staging would.
 const FEW: usize = 16 << 20;
 /// They take no more than this part of the memory that there is, since what works on them has not been counted yet.
-const PART: u64 = 8;
+const PART: u64 = 16;
 /// Samples that say what kind of trajectory it is: many readouts.
 const GLANCE: usize = 1 << 16;
 

@@ -109,7 +109,8 @@ impl<T: DeviceReal> SortedPoints<T> {
         }
 
         let bits = (u64::BITS - (bins - 1).leading_zeros()) as usize;
-        let (points, order) = (DeviceMemory::new(device, count * 4 * size_of::<T>())?, DeviceMemory::new(device, count * 4)?);
+        let (points, order) =
+            (DeviceMemory::new(device, count * 4 * size_of::<T>())?, DeviceMemory::new(device, count * 4)?);
         let first_part = DeviceMemory::new(device, (tile_total + 1) * 4)?;
         // What is of no use afterwards, in one piece: the driver takes its time for each.
         let mut scratch = Regions::default();
