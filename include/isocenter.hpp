@@ -1407,6 +1407,8 @@ public:
     using options = detail::sized<isoc_mri_options>;
     using info = detail::sized<isoc_mri_info>;
     using ellipsoid = isoc_mri_ellipsoid;
+    using delay_options = detail::sized<isoc_mri_delay_options>;
+    using delays = detail::sized<isoc_mri_delays>;
 
     // Quality of an image: see compare.
     struct quality {
@@ -1533,6 +1535,19 @@ public:
     template <class T> outcome<memory_bytes> stream_memory(int64_t at_once = 0) {
         memory_bytes found{};
         return detail::get(found, isoc_mri_stream_memory, self(), dtype_of<T>::value, at_once, &found.host, &found.gpu);
+    }
+
+    // Delays between gradients and samples, in samples, from a scan itself. `wanted.readout` has to be set.
+    outcome<delays> find_delays(const const_tensor &samples, const isoc_mri_delay_options &wanted) {
+        delays found;
+        return detail::get(found, isoc_mri_find_delays, self(), named("samples", samples), detail::filled<isoc_mri_delay_options>(wanted),
+                           static_cast<isoc_mri_delays *>(&found));
+    }
+
+    // Writes the trajectory as it is with delays, real (samples, axes), for set_geometry.
+    outcome<void> delayed_trajectory(const isoc_mri_delay_options &wanted, const isoc_mri_delays &late, const tensor &trajectory) {
+        return detail::call(isoc_mri_delayed_trajectory, self(), detail::filled<isoc_mri_delay_options>(wanted),
+                            detail::filled<isoc_mri_delays>(late), named("trajectory", trajectory));
     }
 
     // The image that minimises |F image - samples|^2 / 2 in the weights' norm + lambda times the penalty. `image` is also read with options.warm_start.

@@ -39,6 +39,7 @@ fn header_is_up_to_date() {
         "src/ffi/mri/info.rs",
         "src/ffi/mri/operators.rs",
         "src/ffi/mri/stream.rs",
+        "src/ffi/mri/delays.rs",
         "src/ffi/mri/q.rs",
         "src/ffi/mri/phantom.rs",
         "src/ffi/mri/measures.rs",

@@ -32,6 +32,20 @@ static isoc_mri_options options(void) {
     return o;
 }
 
+static isoc_mri_delay_options delay_options(void) {
+    isoc_mri_delay_options d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d, d.readout = SAMPLES / 3;
+    return d;
+}
+
+static isoc_mri_delays no_delays(void) {
+    isoc_mri_delays d;
+    memset(&d, 0, sizeof d);
+    d.struct_size = sizeof d;
+    return d;
+}
+
 /* A plan and data that work. */
 static void set_up(isoc_context *context) {
     check_ok("isoc_mri_destroy", isoc_mri_destroy(mri));
@@ -78,6 +92,12 @@ static void works_afterwards(const char *name) {
         works_afterwards(name);                                                               \
     } while (0)
 
+#define DELAYS(name, change, status, ...)                                                                  \
+    do {                                                                                                   \
+        isoc_mri_delay_options d = delay_options();                                                        \
+        isoc_mri_delays late = no_delays();                                                                \
+        BAD("find_delays: " name, change, isoc_mri_find_delays(mri, &s, &d, &late), status, __VA_ARGS__);  \
+    } while (0)
 #define GEOMETRY(field, value, status, ...) \
     BAD("geometry." #field, g.field = value, isoc_mri_set_geometry(mri, &g, &k), status, __VA_ARGS__)
 #define OPTION(field, value, status, ...) \
@@ -100,6 +120,35 @@ static void handles(void) {
     check_ok("destroy", isoc_mri_destroy(none));
     check_status("destroy twice", isoc_mri_destroy(none), ISOC_STATUS_INVALID_HANDLE, NULL);
     check_status("use after destroy", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_INVALID_HANDLE, NULL);
+}
+
+/* Three readouts are too few, so that good arguments have an error, too. */
+static void delays(void) {
+    isoc_mri_delay_options good = delay_options();
+    isoc_mri_delays late = no_delays();
+    late.xx = 0.5, late.yy = -0.25;
+    DELAYS("too few readouts", (void)0, OUT_OF_RANGE, "the middle of k-space has");
+    DELAYS("readout", d.readout = 7, OUT_OF_RANGE, "options.readout is 7", "60");
+    DELAYS("no readout", d.readout = 0, OUT_OF_RANGE, "options.readout is 0");
+    DELAYS("a negative readout", d.readout = -20, OUT_OF_RANGE, "options.readout is -20");
+    DELAYS("range", d.range = 11, OUT_OF_RANGE, "options.range is 11");
+    DELAYS("range that is no number", d.range = NAN, OUT_OF_RANGE, "options.range");
+    DELAYS("edge", d.voxel_z = -1, OUT_OF_RANGE, "options.voxel_z is -1");
+    DELAYS("options of another size", d.struct_size = 3, STRUCT_SIZE, "isoc_mri_delay_options");
+    DELAYS("delays of another size", late.struct_size = 3, STRUCT_SIZE, "isoc_mri_delays");
+    DELAYS("samples of another shape", s.shape = turned, TENSOR_SHAPE, "samples.shape[0] is 60");
+    DELAYS("real samples", s.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "samples.dtype");
+    BAD("find_delays: no options", (void)0, isoc_mri_find_delays(mri, &s, NULL, &late), NULL_POINTER, "isoc_mri_delay_options");
+    BAD("find_delays: no place", (void)0, isoc_mri_find_delays(mri, &s, &good, NULL), NULL_POINTER, "isoc_mri_delays");
+    BAD("find_delays: no samples", (void)0, isoc_mri_find_delays(mri, NULL, &good, &late), NULL_POINTER, "samples");
+    BAD("delayed_trajectory: works", (void)0, isoc_mri_delayed_trajectory(mri, &good, &late, &k), OK, NULL);
+    BAD("delayed_trajectory: far", late.yy = 21, isoc_mri_delayed_trajectory(mri, &good, &late, &k), OUT_OF_RANGE, "delays.yy is 21");
+    late.yy = 0;
+    BAD("delayed_trajectory: NaN", late.xy = NAN, isoc_mri_delayed_trajectory(mri, &good, &late, &k), OUT_OF_RANGE, "delays.xy is NaN");
+    late.xy = 0;
+    BAD("delayed_trajectory: shape", k.shape = turned, isoc_mri_delayed_trajectory(mri, &good, &late, &k), TENSOR_SHAPE, "trajectory");
+    BAD("delayed_trajectory: NULL", (void)0, isoc_mri_delayed_trajectory(mri, &good, &late, NULL), NULL_POINTER, "trajectory");
+    BAD("delayed_trajectory: no delays", (void)0, isoc_mri_delayed_trajectory(mri, &good, NULL, &k), NULL_POINTER, "isoc_mri_delays");
 }
 
 /* Without a GPU it does nothing. */
@@ -403,6 +452,7 @@ int main(void) {
     check_ok("context", isoc_context_create(&c, &lenient));
     handles();
     streams();
+    delays();
     geometries();
     all_options();
     arrays();

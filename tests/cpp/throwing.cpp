@@ -773,6 +773,15 @@ void mri(const iso::context &context) {
     expect_error("mri: a reader stops a stream", ISOC_STATUS_CALLBACK, "read", [&] {
         plan.reconstruct_stream<complex>([](const iso::shots<complex> &) { return iso::next::stop; }, view(streamed));
     });
+    iso::mri::delay_options timing;
+    timing.readout = readout;
+    const iso::mri::delays late = plan.find_delays(measured, timing);
+    expect("mri: a phantom has no delays", std::abs(late.xx) < 0.02 && std::abs(late.yy) < 0.02 && late.confidence > 0.99, std::to_string(late.xx));
+    std::vector<double> moved(2 * samples);
+    plan.delayed_trajectory(timing, late, { moved, { samples, 2 } });
+    expect("mri: nor a trajectory that moves", *std::max_element(moved.begin(), moved.end()) < 0.51);
+    timing.readout = samples - 1;
+    expect_error("mri: a readout that is no part", ISOC_STATUS_OUT_OF_RANGE, "options.readout", [&] { plan.find_delays(measured, timing); });
     std::vector<double> residuals(40);
     const int64_t passes = plan.history(0, residuals);
     expect("mri: history falls", passes > 2 && passes <= 13 && residuals[static_cast<std::size_t>(passes - 1)] < residuals[0]);

@@ -1,6 +1,7 @@
 //! MRI on the processor.
 
 mod coils;
+mod delays;
 mod field;
 mod field_normal;
 mod imaginary;

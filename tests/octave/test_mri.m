@@ -8,6 +8,7 @@ function test_mri()
     penalties();
     sparse_penalties();
     phantoms();
+    delays();
 end
 
 % exp(-2 pi i k . r) for voxels in the order of image(:).
@@ -261,4 +262,29 @@ function phantoms()
     check_near('sum over voxels', sum(image(:)), 2 * volume, 1e-2);
     check_true('x is the first dimension', abs(image(9 + 3, 9, 9) - 2) < 1e-6 && abs(image(9 - 3, 9, 9)) < 1e-6);
     check_true('ten ellipsoids', numel(isocenter.MRI.sheppLogan('original', 8, 8)) == 10);
+end
+
+function delays()
+    n = 48; readout = 96; turn = (0:59) * pi / 60;
+    spokes = @(x, y) reshape([cos(turn) .* ((-48:47).' - x); sin(turn) .* ((-48:47).' - y)] / readout, readout, 2, []);
+    k = @(x, y) reshape(permute(spokes(x, y), [2 1 3]), 2, []);
+    head = isocenter.MRI.sheppLogan('modified', 20);
+    % Samples at the edge are not among those that delays are found from.
+    late = isocenter.MRI(max(min(k(1.5, 1.2), 0.5), -0.5), 'Size', [n n], 'Unit', 'cycles_per_voxel');
+    samples = late.phantomSamples(head);
+    mri = isocenter.MRI(k(0, 0), 'Size', [n n], 'Unit', 'cycles_per_voxel');
+    found = mri.findDelays(samples, 'Readout', readout);
+    for pair = {'Xx', 1.5; 'Yy', 1.2; 'Xy', 0}.'
+        error = found.([pair{1} 'Error']);
+        check_true(sprintf('%s: %g +- %g', pair{1}, found.(pair{1}), error), abs(found.(pair{1}) - pair{2}) < 3 * error && error < 0.01);
+    end
+    check_true('confidence', found.Confidence > 0.999 && found.Axes == 2);
+    expected = k(1.5, 1.2);
+    check_near('the trajectory with delays', mri.delayedTrajectory([1.5 1.2], 'Readout', readout), expected, 1e-12);
+    again = mri.delayedTrajectory(found, 'Readout', readout, 'Voxel', [2 2]);
+    check_near('of what was found', again, expected, 0.01);
+    for bad = {{'Readout', 95}, 'Readout is 95'; {'Readout', 96, 'Range', 60}, 'Range is 60'; {'Readout', 96, 'Voxel', [1 0]}, 'Voxel has a 0'}.'
+        check_error(bad{2}, 'mri:invalidOptions', bad{2}, @() mri.findDelays(samples, bad{1}{:}));
+    end
+    check_error('four delays', 'mri:invalidArgument', 'delays has 4 values', @() mri.delayedTrajectory([1 2 3 4], 'Readout', readout));
 end

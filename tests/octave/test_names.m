@@ -99,6 +99,7 @@ function options(structs, enums, chosen)
         'isoc_ct_axis_options', @(varargin) isocenter.CT('Angles', [0 1], 'Bins', 8).findAxis(zeros(8, 2, 'single'), varargin{:}), 'CT.findAxis', {}, {'Curve'}
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
         'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}
+        'isoc_mri_delay_options', @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel').findDelays(complex(1, 1), varargin{:}), 'MRI.findDelays', {}, {}
         'isoc_coil_options', @(varargin) isocenter.coilMaps(complex(rand(8, 8, 2), 1), [8 8], varargin{:}), 'coilMaps', {}, {}
         'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
         'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}
@@ -171,7 +172,11 @@ function results(structs)
     iterating = isocenter.CT('Angles', [0 1], 'Bins', 8);
     iterating.setOptions('Algorithm', 'sirt');
     iterating.reconstruct(zeros(8, 2, 'single'));
-    for pair = {'isoc_ct_iteration', iterating.history(); 'isoc_ct_info', ct.info(); 'isoc_ct_output_info', ct.output(); 'isoc_mri_info', mri.info(); 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
+    turn = (0:19) * pi / 20;
+    k = reshape([cos(turn); sin(turn)] .* reshape((-16:15) / 32, 1, 1, []), 2, 20, []);
+    radial = isocenter.MRI(reshape(permute(k, [1 3 2]), 2, []), 'Size', [16 16], 'Unit', 'cycles_per_voxel');
+    delays = radial.findDelays(radial.phantomSamples(isocenter.MRI.sheppLogan('modified', 7)), 'Readout', 32);
+    for pair = {'isoc_ct_iteration', iterating.history(); 'isoc_ct_info', ct.info(); 'isoc_ct_output_info', ct.output(); 'isoc_mri_info', mri.info(); 'isoc_mri_delays', delays; 'isoc_pet_info', pet.info(); 'isoc_pet_tally', tally; ...
                 'isoc_pet_dropped', dropped; 'isoc_pet_lost', lost; 'isoc_pet_scatter_found', found; 'isoc_pet_iteration', pet.history()}.'
         list = structs.(pair{1});
         list = list(~ismember(list, {'struct_size', 'reserved'}));

@@ -23,6 +23,7 @@ classdef MRI < handle
 %   gridding             samples -> image, weighted by density: the quick reconstruction
 %   reconstruct, history, objective, gap   samples -> image by iterations, and how they went
 %   reconstructStream, griddingStream, streamMemory   the same of samples that do not fit memory, and what it needs
+%   findDelays, delayedTrajectory         delays of gradients, from samples, and the trajectory with them
 %   normal               the system that reconstruct solves, for solvers of your own
 %   computeQ, exportQ, importQ            Q of the trajectory, made once for all its scans
 %   info, memory         what the plan decided, and what it needs
@@ -268,6 +269,28 @@ classdef MRI < handle
         function computeQ(self, varargin)
             % COMPUTEQ  Makes Q of trajectory, weights and field, unless it is there; reconstruct does so by itself.
             isocenter_mex('mri.compute_q', self.id, varargin{:});
+        end
+
+        function delays = findDelays(self, varargin)
+            % FINDDELAYS  Delays between gradients and samples, from a scan whose readouts cross in the middle of k-space: spokes, spirals.
+            %   DELAYS = mri.findDelays(SAMPLES, 'Readout', N, NAME, VALUE, ...)
+            %   Readout  samples of a readout (a spoke, an interleaf), of which all have as many (required)
+            %   Range    largest delay that is looked for, in samples (5)
+            %   Voxel    edges of a voxel, [x y] or [x y z], where they differ: mixed delays need them ([1 1 1])
+            %   DELAYS has Xx, Yy and Zz in samples, of the gradients along x, y and z, positive where they come late; Xy, Xz and Yz, mixed
+            %   ones, of axes that are turned against the gradients'; XxError and so on, their standard errors; Confidence, 0 to 1, the part of
+            %   the samples' energy in the middle of k-space that one image explains; and Axes, along which readouts move.
+            %   Nothing in the plan changes; where delays cannot be told the error says why.
+            delays = isocenter_mex('mri.find_delays', self.id, varargin{:});
+        end
+
+        function trajectory = delayedTrajectory(self, varargin)
+            % DELAYEDTRAJECTORY  The plan's trajectory as it is with delays, in its own unit, for setGeometry: double, axes x samples.
+            %   TRAJECTORY = mri.delayedTrajectory(DELAYS, 'Readout', N, NAME, VALUE, ...)
+            %   DELAYS   what findDelays gives, or [x y] or [x y z] in samples
+            %   Options as for findDelays. Samples beyond the unit's range are refused by setGeometry: leave them out, or clip them and give them
+            %   a weight of 0 (setWeights).
+            trajectory = isocenter_mex('mri.delayed_trajectory', self.id, varargin{:});
         end
 
         function q = exportQ(self, varargin)

@@ -69,6 +69,37 @@ static const record info_record{ "info", sizeof(isoc_mri_info), {
 } };
 #undef AT
 
+struct delays_wanted {
+    isoc_mri_delay_options options;
+    const mxArray *voxel;
+};
+#define AT(member) offsetof(delays_wanted, member)
+static const record delays_wanted_record{ "options", sizeof(delays_wanted), {
+    { "Readout", field::count, AT(options.readout), 0, nullptr, nullptr, true },
+    { "Range", field::real, AT(options.range), 0, nullptr, nullptr, true },
+    { "Voxel", field::any, AT(voxel) },
+} };
+#undef AT
+
+#define AT(member) offsetof(isoc_mri_delays, member)
+static const record delays_record{ "delays", sizeof(isoc_mri_delays), {
+    { "Axes", field::count32, AT(axes) },
+    { "Xx", field::real, AT(xx) },
+    { "Yy", field::real, AT(yy) },
+    { "Zz", field::real, AT(zz) },
+    { "Xy", field::real, AT(xy) },
+    { "Xz", field::real, AT(xz) },
+    { "Yz", field::real, AT(yz) },
+    { "XxError", field::real, AT(xx_error) },
+    { "YyError", field::real, AT(yy_error) },
+    { "ZzError", field::real, AT(zz_error) },
+    { "XyError", field::real, AT(xy_error) },
+    { "XzError", field::real, AT(xz_error) },
+    { "YzError", field::real, AT(yz_error) },
+    { "Confidence", field::real, AT(confidence) },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_mri_ellipsoid, member)
 static const record ellipsoid_record{ "ellipsoids", sizeof(isoc_mri_ellipsoid), {
     { "Value", field::real, AT(value) },
@@ -408,6 +439,43 @@ static void reconstruct(call &c) {
     c.result(0, out.finish());
 }
 
+// Options of delays, from argument 1 on.
+static isoc_mri_delay_options delay_options(const call &c) {
+    delays_wanted wanted = { sized<isoc_mri_delay_options>(), nullptr };
+    settings_read(delays_wanted_record, c, 1, "invalidOptions", &wanted);
+    if (!wanted.voxel) return wanted.options;
+    const std::vector<double> edges = with_kind("invalidOptions", [&] { return reals_of(wanted.voxel, "Voxel"); });
+    if (edges.size() != 2 && edges.size() != 3) fail("invalidOptions", "Voxel has %zu values; it must be [x y] or [x y z]", edges.size());
+    for (double edge : edges)
+        if (edge == 0) fail("invalidOptions", "Voxel has a 0; edges must be above 0");
+    wanted.options.voxel_x = edges[0], wanted.options.voxel_y = edges[1], wanted.options.voxel_z = edges.size() > 2 ? edges[2] : 0;
+    return wanted.options;
+}
+
+static void find_delays(call &c) {
+    const isoc_mri_delay_options options = delay_options(c);
+    const array in(c.argument(0, "samples"), "samples", complex, samples(c));
+    auto found = sized<isoc_mri_delays>();
+    check(isoc_mri_find_delays(c.plan->mri(), in.tensor(), &options, &found), "invalidOptions");
+    c.result(0, settings_write(delays_record, &found));
+}
+
+static void delayed_trajectory(call &c) {
+    const isoc_mri_delay_options options = delay_options(c);
+    const mxArray *given = c.argument(0, "delays");
+    auto late = sized<isoc_mri_delays>();
+    if (mxIsStruct(given)) {
+        settings_read(delays_record, given, "invalidArgument", &late);
+    } else {
+        const std::vector<double> along = reals_of(given, "delays");
+        if (along.size() != 2 && along.size() != 3) fail("invalidArgument", "delays has %zu values; it must be [x y] or [x y z], or what findDelays gives", along.size());
+        late.xx = along[0], late.yy = along[1], late.zz = along.size() > 2 ? along[2] : 0;
+    }
+    array out(is_double, { { c.plan->mri_size.axes, c.plan->mri_size.samples }, "axes x samples" });
+    check(isoc_mri_delayed_trajectory(c.plan->mri(), &options, &late, out.tensor()), "invalidOptions");
+    c.result(0, out.finish());
+}
+
 // What the callback of a streamed reconstruction needs.
 struct shots_of {
     const call *c;
@@ -593,6 +661,8 @@ const std::vector<command> mri_commands{
     { "adjoint", adjoint },
     { "gridding", gridding },
     { "normal", normal },
+    { "find_delays", find_delays },
+    { "delayed_trajectory", delayed_trajectory },
     { "reconstruct", reconstruct },
     { "reconstruct_stream", reconstruct_stream },
     { "gridding_stream", gridding_stream },

@@ -13,6 +13,11 @@ from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, Tenso
 
 MRIInfo = record("MRIInfo", __name__, _abi.isoc_mri_info, "What an MRI plan found and decided. See isoc_mri_info.")
 
+MRIDelays = record("MRIDelays", __name__, _abi.isoc_mri_delays, """Delays between gradients and samples, in samples, with their errors. See isoc_mri_delays.
+
+Positive: gradients come late. `xx`, `yy` and `zz` are of the gradients along x, y and z, `xy`, `xz` and `yz` mixed ones, of image axes that are turned
+against those of the gradients.""")
+
 
 class MRI(Plan):
     """A plan for non-Cartesian MRI: geometry, options, weights, coil maps, Q.
@@ -310,6 +315,72 @@ class MRI(Plan):
     def normal(self, image, out=None):
         """out = (F^H W F + lambda R^H R) image: the system that `reconstruct` solves, for solvers of your own."""
         return self._map(lib.isoc_mri_normal, "image", image, "out", out, lambda: self.image_shape)
+
+    def find_delays(self, samples, readout, *, range=0.0, voxel_x=0.0, voxel_y=0.0, voxel_z=0.0):
+        """Finds delays between gradients and samples from a scan itself, whose readouts cross in the middle of k-space: spokes, spirals and
+        others. Nothing in the plan changes.
+
+        Parameters
+        ----------
+        samples : array
+            Complex (coils, samples), of the plan's trajectory, which is without delays.
+        readout : int
+            Samples of a readout (a spoke, an interleaf), of which all have as many.
+        range : float
+            Largest delay that is looked for, in samples; 0 means 5.
+        voxel_x, voxel_y, voxel_z : float
+            Edges of a voxel in one unit, where they differ; 0 means 1. Mixed delays need them.
+
+        Returns
+        -------
+        MRIDelays
+            `xx`, `yy`, `zz`, `xy`, `xz` and `yz` in samples, positive where gradients come late; `xx_error` and so on, their standard
+            errors; `confidence`, 0 to 1, the part of the samples' energy in the middle of k-space that one image explains.
+
+        Raises
+        ------
+        OutOfRangeError
+            Delays cannot be told; the message says why.
+
+        Examples
+        --------
+        >>> found = mri.find_delays(samples, 512)
+        >>> k = mri.delayed_trajectory(512, found)
+        >>> mri.set_geometry(k.clip(-0.5, 0.5), unit="cycles_per_voxel", nx=256, ny=256, coils=8)
+        >>> mri.set_weights((abs(k) <= 0.5).all(axis=1).astype(float))      # of samples beyond the range
+        """
+        options = struct(_abi.isoc_mri_delay_options, readout=readout, range=range, voxel_x=voxel_x, voxel_y=voxel_y, voxel_z=voxel_z)
+        found = struct(_abi.isoc_mri_delays)
+        self._run(lib.isoc_mri_find_delays, self._in(samples, "samples"), ctypes.byref(options), ctypes.byref(found))
+        return MRIDelays._of(found)
+
+    def delayed_trajectory(self, readout, delays, trajectory=None, *, voxel_x=0.0, voxel_y=0.0, voxel_z=0.0):
+        """The plan's trajectory as it is with delays, in its own unit: real (samples, axes), float64 if no array is given. Samples may come
+        to lie beyond the unit's range: `find_delays` shows what to do.
+
+        Parameters
+        ----------
+        readout, voxel_x, voxel_y, voxel_z
+            As for `find_delays`.
+        delays : MRIDelays, or sequence of float
+            In samples; two or three numbers are of the gradients along x, y and z.
+        trajectory : array, optional
+            Takes the result.
+        """
+        options = struct(_abi.isoc_mri_delay_options, readout=readout, voxel_x=voxel_x, voxel_y=voxel_y, voxel_z=voxel_z)
+        if isinstance(delays, MRIDelays):
+            late = delays._asdict()
+        else:
+            late = numbers(delays, "delays")
+            if len(late) not in (2, 3):
+                raise wrong(ValueError, f"delays has {len(late)} numbers; it must have 2 or 3, of x, y and z")
+            late = dict(zip(("xx", "yy", "zz"), late))
+        late = struct(_abi.isoc_mri_delays, **late)
+        if trajectory is None:
+            g = self._given()
+            trajectory = numpy.zeros((g.samples, g.axes or (2 if g.nz <= 1 else 3)))
+        self._run(lib.isoc_mri_delayed_trajectory, ctypes.byref(options), ctypes.byref(late), self._out(trajectory, "trajectory"))
+        return trajectory
 
     def reconstruct(self, samples, image=None):
         """Solves (F^H W F + lambda R^H R) image = F^H W samples by conjugate gradient, for each image.

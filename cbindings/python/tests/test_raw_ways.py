@@ -116,6 +116,94 @@ class Orientation(Ways):
         self.assertEqual(np.unravel_index(np.abs(image).argmax(), image.shape), tuple(place[::-1] + n // 2))
 
 
+def late(d):
+    """Where spokes are taken, late by d samples along x and y."""
+    return np.stack([radial()[..., axis] - d[axis] * np.gradient(radial()[..., axis], axis=1) for axis in (0, 1)], axis=-1)
+
+
+class Delays(Ways):
+    """A radial scan whose gradients come late, written with the trajectory that was asked for."""
+
+    def spokes(self, d, **words):
+        seen = measured(np.clip(late(d), -0.5, 0.5))
+        return [acquisition(seen[:, s], k, **words) for s, k in enumerate(radial())]
+
+    def test_what_is_certain_is_corrected_and_said(self):
+        with self.warns("come late by 1.50 .* along x, 1.20 .* along y samples, which is corrected"):
+            made = self.image(self.spokes((1.5, 1.2)), kind="radial")
+        found, = made.delays[0]
+        for name, value in (("xx", 1.5), ("yy", 1.2), ("xy", 0.0)):
+            error = getattr(found, name + "_error")
+            self.assertTrue(abs(getattr(found, name) - value) < 3 * error and error < 0.01, found)
+        with self.quiet():
+            straight = self.image(self.spokes((0, 0)), kind="radial")
+        self.assertEqual(straight.delays, [[None]])
+        self.close_to(np.abs(made.images), np.abs(straight.images), 0.05)
+        with self.quiet():
+            kept = self.image(self.spokes((1.5, 1.2)), kind="radial", options={"delays": "keep"})
+        self.assertEqual(kept.delays, [[None]])
+        apart = np.linalg.norm(np.abs(kept.images) - np.abs(straight.images)) / np.linalg.norm(straight.images)
+        self.assertGreater(apart, 0.2)
+        with self.quiet():
+            given = self.image(self.spokes((1.5, 1.2)), kind="radial", options={"delays": (1.5, 1.2)})
+        self.assertEqual(given.delays, [[(1.5, 1.2)]])
+        self.close_to(np.abs(given.images), np.abs(straight.images), 0.05)
+
+    def test_what_is_doubtful_is_warned_of(self):
+        """A scan of which a fifth of the spokes are of another object (here the others turned about) agrees with no delays."""
+        made = self.spokes((1.5, 1.5))
+        for s in range(0, len(made), 5):
+            made[s].data[:] = made[s].data[:, ::-1] * 2j
+        with self.assertLogs("isocenter", logging.WARNING) as seen:
+            image = self.image(made, kind="radial")
+        self.assertRegex("\n".join(seen.output), "not certain enough to be corrected.*pass delays=")
+        self.assertEqual(image.delays, [[None]])
+
+    def test_slices_and_contrasts_have_their_own(self):
+        made = [a for place, d in ((0, (1.0, 0.0)), (1, (0.0, 0.0))) for a in self.spokes(d, slice=place, position=(0, 0, 10 * place))]
+        with self.warns("corrected"):
+            image = self.image(made, kind="radial")
+        (first, second), = image.delays
+        self.assertTrue(abs(first.xx - 1) < 0.01 and abs(first.yy) < 0.01)
+        self.assertIsNone(second)
+
+    def test_select_takes_what_find_gives(self):
+        raw = self.read(self.spokes((0.8, -0.4)), kind="radial")
+        found = raw.find_delays()
+        k = raw.select(delays=found).trajectory
+        expected = late((0.8, -0.4)).reshape(-1, 2)
+        self.assertEqual(len(k), len(expected))
+        np.testing.assert_allclose(k, expected, atol=2e-4)
+        np.testing.assert_allclose(raw.select(delays=(0.8, -0.4)).trajectory, expected, atol=1e-6)
+        raw = self.read(lines(self.full))
+        self.assertIsNone(raw.find_delays())
+
+    def test_words(self):
+        raw = self.read(self.spokes((0, 0)), kind="radial")
+        for bad in ((1, 2, 3, 4), "x", (math.nan, 0), [[1, 2]], (1j, 2)):
+            with self.subTest(bad), self.assertRaisesRegex(ValueError, "delays is"):
+                isocenter.raw.reconstruct(raw, delays=bad)
+            with self.subTest(bad), self.assertRaisesRegex(ValueError, "delays is"):
+                raw.select(delays=bad)
+        with self.assertRaisesRegex(ValueError, "Cartesian lines"):
+            isocenter.raw.reconstruct(self.read(lines(self.full)), delays=(1, 1))
+
+    def test_the_command(self):
+        path = self.write(self.spokes((1.5, 1.5)), kind="radial")
+        out = os.path.join(self.folder.name, "image.npy")
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), self.warns("corrected"):
+            main([path, "-o", out])
+        self.assertIn("delays corrected: 1.50 +- ", said.getvalue())
+        for word in ("x", "1,"):
+            with self.assertRaisesRegex(SystemExit, "--delays is"):
+                main([path, "-o", out, "--delays", word])
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said), self.quiet():
+            main([path, "-o", out, "--delays", "1.5,1.5"])
+        self.assertIn("delays corrected: 1.5, 1.5 samples", said.getvalue())
+
+
 class Headers(Ways):
     def test_what_images_do_not_need_may_be_missing_or_new(self):
         plain = header(kind="cartesian", encoded=PLANE, coils=COILS, centres=(N // 2,))

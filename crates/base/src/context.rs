@@ -113,12 +113,14 @@ pub enum Stage {
     Simulate,
     /// Matrices and sensitivities of coils.
     Coils,
+    /// Delays of gradients.
+    Delays,
     /// Finished.
     Done,
 }
 
 impl Stage {
-    const ALL: [Stage; 17] = [
+    const ALL: [Stage; 18] = [
         Stage::Check,
         Stage::Prepare,
         Stage::Filter,
@@ -135,6 +137,7 @@ impl Stage {
         Stage::Scatter,
         Stage::Simulate,
         Stage::Coils,
+        Stage::Delays,
         Stage::Done,
     ];
 
@@ -157,6 +160,7 @@ impl Stage {
             Stage::Scatter => c"scatter",
             Stage::Simulate => c"simulate",
             Stage::Coils => c"coils",
+            Stage::Delays => c"delays",
             Stage::Done => c"done",
         }
     }

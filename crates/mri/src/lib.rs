@@ -10,6 +10,7 @@ mod call;
 pub mod coils;
 mod convolutions;
 mod cpu;
+pub mod delays;
 mod density;
 mod doubts;
 mod engine;

@@ -51,6 +51,8 @@ pub struct Trajectory {
     dims: usize,
     /// The image is one voxel deep.
     plane: bool,
+    /// Largest values along x, y, z in the unit that it was given in.
+    bounds: [f64; 3],
     suspicion: Option<String>,
 }
 
@@ -83,9 +85,14 @@ impl Reach {
         Ok(Self { unit, sizes: [grid[2], grid[1], grid[0]], dims, plane: grid[0] == 1 })
     }
 
+    /// Ends of the unit's range along the axes.
+    fn bounds(&self) -> [f64; 3] {
+        self.sizes.map(|n| self.unit.bound(n))
+    }
+
     /// Largest values along the axes.
     pub(super) fn limits(&self) -> [f64; 3] {
-        self.sizes.map(|n| self.unit.bound(n) * SLACK)
+        self.bounds().map(|bound| bound * SLACK)
     }
 
     /// Cycles per voxel of one of the unit along the axes.
@@ -197,7 +204,8 @@ impl Trajectory {
     /// What it is besides its samples.
     fn of(reach: &Reach, samples: usize, largest: &[f64; 3]) -> Self {
         let Reach { dims, plane, .. } = *reach;
-        Self { axes: OnceLock::new(), device: None, samples, dims, plane, suspicion: reach.suspicion(samples, largest) }
+        let (bounds, suspicion) = (reach.bounds(), reach.suspicion(samples, largest));
+        Self { axes: OnceLock::new(), device: None, samples, dims, plane, bounds, suspicion }
     }
 
     /// Of a part of the samples.
@@ -215,7 +223,15 @@ impl Trajectory {
                 OnceLock::from([x?, y?, z?])
             }
         };
-        Ok(Self { axes, device, samples: range.len(), dims: self.dims, plane: self.plane, suspicion: None })
+        Ok(Self {
+            axes,
+            device,
+            samples: range.len(),
+            dims: self.dims,
+            plane: self.plane,
+            bounds: self.bounds,
+            suspicion: None,
+        })
     }
 
     /// Samples.
@@ -257,6 +273,11 @@ impl Trajectory {
             Some(points) if self.axes.get().is_none() && self.dims == 3 => points.glance(2).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// What times cycles per voxel along x, y, z is in the unit that it was given in.
+    pub(super) fn unit(&self) -> [f64; 3] {
+        self.bounds.map(|bound| 2.0 * bound)
     }
 
     /// A remark if the samples cover so little of k-space that the unit may be wrong.

@@ -1,4 +1,4 @@
-//! Dense Hermitian matrices, row after row: eigenvectors, Cholesky's factor and its inverse.
+//! Dense Hermitian matrices, row after row: eigenvectors, Cholesky's factor, its inverse, and what it solves.
 
 use faer::diag::Diag;
 use faer::dyn_stack::{MemBuffer, MemStack};
@@ -63,14 +63,32 @@ pub fn cholesky(
 /// Inverse of a lower triangular matrix, which is one, too.
 pub fn inverse_lower(l: &[Complex<f64>], n: usize) -> Result<Vec<Complex<f64>>> {
     let mut out = zeros::<Complex<f64>>(n * n)?;
-    for column in 0..n {
-        for i in column..n {
-            let known: Complex<f64> = (column..i).map(|k| l[i * n + k] * out[k * n + column]).sum();
-            let right = Complex::from(f64::from(u8::from(i == column)));
-            out[i * n + column] = (right - known) / l[i * n + i];
+    for i in 0..n {
+        let (above, row) = out.split_at_mut(i * n);
+        for (k, known) in above.chunks_exact(n).enumerate() {
+            let factor = l[i * n + k];
+            row[..=k].iter_mut().zip(known).for_each(|(sum, v)| *sum += factor * v);
+        }
+        let pivot = l[i * n + i];
+        for (column, v) in row[..=i].iter_mut().enumerate() {
+            *v = (Complex::from(f64::from(u8::from(i == column))) - *v) / pivot;
         }
     }
     Ok(out)
+}
+
+/// Solves a system in place, of which this is the lower factor.
+pub fn solve(l: &[Complex<f64>], x: &mut [Complex<f64>]) {
+    let n = x.len();
+    for i in 0..n {
+        let known: Complex<f64> = l[i * n..][..i].iter().zip(&x[..i]).map(|(l, x)| l * x).sum();
+        x[i] = (x[i] - known) / l[i * n + i];
+    }
+    for i in (0..n).rev() {
+        x[i] /= l[i * n + i];
+        let known = x[i];
+        x[..i].iter_mut().zip(&l[i * n..]).for_each(|(x, l)| *x -= l.conj() * known);
+    }
 }
 
 #[cfg(test)]
@@ -107,6 +125,11 @@ mod tests {
                     assert!((product - f64::from(u8::from(i == j))).norm() < 1e-10, "{n}: {i}, {j}");
                 }
             }
+            let known: Vec<Complex<f64>> = (0..n).map(|k| Complex::cis(0.3 * k as f64)).collect();
+            let mut x: Vec<Complex<f64>> =
+                m.chunks_exact(n).map(|row| row.iter().zip(&known).map(|(m, x)| m * x).sum()).collect();
+            solve(&l, &mut x);
+            assert!(x.iter().zip(&known).all(|(x, k)| (x - k).norm() < 1e-10), "{n}");
         }
         assert_eq!(cholesky(&matrix(5, 3), 5, 1e-12).map(|l| l.err()), Ok(Some(3)), "rank 3");
     }

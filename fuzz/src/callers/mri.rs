@@ -78,6 +78,8 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::export_q,
         Self::import_q,
         Self::other_plans,
+        Self::find_delays,
+        Self::delayed_trajectory,
         |mri| mri.beside_the_plan(Self::coil_matrices),
         |mri| mri.beside_the_plan(Self::coil_lines),
         |mri| mri.beside_the_plan(Self::coil_maps),
@@ -504,6 +506,46 @@ impl Mri<'_> {
         let q = self.input(&shape, F32, &plain);
         let done = call!(self.caller, isoc_mri_import_q(handle, q.tensor));
         self.caller.done(done, None);
+    }
+
+    fn delay_options(&mut self) -> *const isoc_mri_delay_options {
+        // Samples are as many as they are: a half, a third or a quarter of them are a readout.
+        let part = 2 + self.caller.input.below(3) as i64;
+        let usual = self.sizes.samples / part;
+        let input = &mut self.caller.input;
+        let o = isoc_mri_delay_options {
+            struct_size: input.struct_size(size_of::<isoc_mri_delay_options>()),
+            reserved: 0,
+            readout: input.small(usual, 8, SIDE),
+            range: input.real(0.0),
+            voxel_x: input.real(0.0),
+            voxel_y: input.real(1.5),
+            voxel_z: input.real(0.0),
+        };
+        if input.odd(48) == Some(0) { ptr::null() } else { self.caller.passed(o).cast_const() }
+    }
+
+    fn delays(&mut self) -> *mut isoc_mri_delays {
+        let input = &mut self.caller.input;
+        // SAFETY: numbers; all zero is valid.
+        let mut d: isoc_mri_delays = unsafe { std::mem::zeroed() };
+        d.struct_size = input.struct_size(size_of::<isoc_mri_delays>());
+        [d.xx, d.yy, d.xy] = [input.real(0.5), input.real(-0.25), input.real(0.0)];
+        self.caller.passed(d)
+    }
+
+    fn find_delays(&mut self) {
+        let (handle, samples) = (self.handle(), self.samples());
+        let (options, found) = (self.delay_options(), self.delays());
+        let done = call!(self.caller, isoc_mri_find_delays(handle, samples.tensor, options, found));
+        self.caller.done(done, None);
+    }
+
+    fn delayed_trajectory(&mut self) {
+        let (handle, shape) = (self.handle(), [self.sizes.samples, self.sizes.axes]);
+        let (options, delays, out) = (self.delay_options(), self.delays(), self.output(&shape, F32));
+        let done = call!(self.caller, isoc_mri_delayed_trajectory(handle, options, delays, out.tensor));
+        self.caller.done(done, Some(out));
     }
 
     /// Plans come and go, from good contexts and from none, beside this one.

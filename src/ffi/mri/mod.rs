@@ -1,6 +1,7 @@
 //! `isoc_mri_*`: non-Cartesian MRI.
 
 mod coils;
+mod delays;
 mod geometry;
 mod info;
 mod inputs;
@@ -15,6 +16,7 @@ mod stream;
 mod tensors;
 
 pub use coils::*;
+pub use delays::*;
 pub use geometry::*;
 pub use info::*;
 pub use inputs::*;

@@ -4,6 +4,8 @@ mod agreement;
 mod array;
 mod arrays;
 mod coils;
+#[path = "../../mri/delays.rs"]
+mod delays;
 mod exchange;
 #[path = "../../mri/field_normal.rs"]
 mod field_normal;

@@ -8,6 +8,7 @@ import numpy
 import isocenter
 import isocenter.raw
 
+from ._delays import told
 from ._header import Unreadable
 from ._nifti import write_apart
 from ._sampling import numbers
@@ -37,6 +38,7 @@ def main(arguments=None):
     parser.add_argument("--iterations", type=int, help="of the solver (15; 60 with wavelets and variation)")
     parser.add_argument("--penalty", choices=("identity", "wavelets", "variation"), default="identity", help="what images are preferred (small ones)")
     parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the penalty (0); 1e-3 to 1e-2 are usual with wavelets and variation")
+    parser.add_argument("--delays", default="auto", help="of gradients: auto finds them, and corrects those that are certain; keep takes the trajectory as it is; DX,DY or DX,DY,DZ in samples (auto)")
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     given = parser.parse_args(arguments)
@@ -59,6 +61,16 @@ def in_options(message, parser):
     return re.sub(r"\b([a-z_]+)=(\S?)", option, message)
 
 
+def delays(text):
+    """auto, keep, or numbers."""
+    if text in ("auto", "keep"):
+        return text
+    try:
+        return tuple(float(part) for part in text.split(","))
+    except ValueError:
+        raise Unreadable(f"--delays is {text}; it must be auto, keep, or numbers of samples along x, y and z, such as 1.5,1.5") from None
+
+
 def array(name, path):
     """Of a file, or None."""
     if path is None:
@@ -77,13 +89,16 @@ def run(given):
     words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier".split()
     arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
     whitening = False if given.whitening == "none" else array("whitening", given.whitening)
-    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, **arrays,
+    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, delays=delays(given.delays), **arrays,
                                      **{word: getattr(given, word) for word in words})
     print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
     print(f"noise {'whitened' if made.whitened else 'not whitened'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "
           f"maps {'given' if given.maps else f'from {made.calibration}'}, residual {made.residual:.2g}")
     if made.partial_fourier:
         print(f"partial Fourier along {', '.join(made.partial_fourier)}: with a phase of low resolution")
+    late = next((late for of_frame in made.delays for late in of_frame if late is not None), None)
+    if late is not None:
+        print("delays corrected: " + (told(late) if isinstance(late, isocenter.MRIDelays) else ", ".join(map(str, late))) + " samples")
     if given.output.endswith(".png"):
         isocenter.raw.write_png(given.output, made)
     elif given.output.endswith((".nii", ".nii.gz")):

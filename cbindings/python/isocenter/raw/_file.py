@@ -7,7 +7,7 @@ import numpy
 
 from ..coils import coil_whitening
 from ..errors import wrong
-from . import _header, _trajectory
+from . import _delays, _header, _trajectory
 from ._acquisitions import Acquisitions
 from ._hdf5 import File, packages
 from ._sampling import KINDS, Sampling, listed
@@ -205,7 +205,7 @@ class Raw:
             raise wrong(ValueError, f"{name} is {value!r}; {self._path} has {listed(values)}")
         return value
 
-    def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, calibration=False):
+    def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, calibration=False, delays=None):
         """The samples of one image.
 
         Averages and segments are taken together. Samples that the file says to discard are left out, and those beyond the image's
@@ -225,6 +225,8 @@ class Raw:
             this image or of all images of the encoding space, in the file's order. Two numbers in a volume are those of a stack.
         calibration : bool
             Lines flagged as calibration for parallel imaging, whichever frame they are of, in place of the image's.
+        delays : MRIDelays, or sequence of float, optional
+            By which gradients come late, in samples, as `find_delays` finds them, or along x, y and z: the trajectory is that with them.
 
         Returns
         -------
@@ -235,7 +237,39 @@ class Raw:
         ValueError, OutOfRangeError
             For values that are not there, a trajectory that is missing, or a unit that cannot be; the message says which would do.
         """
-        given = {"slice": slice, "contrast": contrast, "phase": phase, "repetition": repetition, "set": set}
+        rows = self._rows({"slice": slice, "contrast": contrast, "phase": phase, "repetition": repetition, "set": set}, calibration)
+        _trajectory.check_unit(unit)
+        space = self._calibration_space if calibration else self._space
+        return self._sampling.samples(rows, space, unit, trajectory, _delays.checked(delays))
+
+    def find_delays(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, whitening=None, context=None):
+        """Delays of the gradients, from the samples of one image (`MRI.find_delays`).
+
+        Parameters
+        ----------
+        slice, contrast, phase, repetition, set, unit, trajectory
+            As for `select`.
+        whitening : array, optional
+            A matrix, complex (coils, coils), that whitens samples.
+        context : Context, optional
+
+        Returns
+        -------
+        MRIDelays
+            In samples, along x, y and z of the image. None of Cartesian lines, and of readouts of several lengths.
+
+        Raises
+        ------
+        OutOfRangeError
+            Delays cannot be told; the message says why.
+        """
+        rows = self._rows({"slice": slice, "contrast": contrast, "phase": phase, "repetition": repetition, "set": set}, False)
+        _trajectory.check_unit(unit)
+        whole = self._sampling.whole(rows, unit, trajectory)
+        return None if whole is None else _delays.found(*whole, self.encoded, whitening, context)
+
+    def _rows(self, given, calibration):
+        """Of one image."""
         chosen = self._calibration.copy() if calibration else self._imaging.copy()
         for name in COUNTERS:
             if calibration and name != "slice":
@@ -245,5 +279,4 @@ class Raw:
         if not len(rows):
             raise wrong(ValueError, f"{self._path} has no {'calibration' if calibration else 'data'} of "
                                     + ", ".join(f"{name}={value}" for name, value in given.items() if value is not None))
-        _trajectory.check_unit(unit)
-        return self._sampling.samples(rows, self._calibration_space if calibration else self._space, unit, trajectory)
+        return rows

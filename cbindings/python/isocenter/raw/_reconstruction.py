@@ -9,6 +9,7 @@ from ..coils import coil_apply, coil_compression, coil_maps
 from ..context import Context
 from ..errors import wrong
 from ..mri import MRI
+from ._delays import Corrections
 from ._densities import Densities
 from ._file import Raw, read
 from ._geometry import affine_of, in_order, stack
@@ -20,7 +21,7 @@ PHASE_ITERATIONS = 15
 IMAGINARY = 0.1  # weight of the imaginary part beside the phase that is presumed, in the diagonal of F^H W F: less than what is measured, more than noise
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
 
-_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier")
+_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier delays")
 
 
 class Reconstruction(_Fields):
@@ -32,7 +33,8 @@ class Reconstruction(_Fields):
     patient's left, back and head; `whitened` whether noise was whitened; `virtual_coils` how many were solved for, and
     `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from,
     None for one coil and for maps that were given; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with
-    penalties "wavelets" and "variation"; `partial_fourier` the axes, of "xyz", along which k-space was measured in part."""
+    penalties "wavelets" and "variation"; `partial_fourier` the axes, of "xyz", along which k-space was measured in part;
+    `delays` lists for each frame, and in it for each slice, the delays that its trajectory was corrected by: `MRIDelays`, the caller's numbers, or None."""
     __slots__ = ()
 
     @property
@@ -49,7 +51,7 @@ class Reconstruction(_Fields):
 
 
 def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None, navigators=True, partial_fourier=True,
-                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None):
+                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="auto", context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
     Noise is whitened where the file has a noise measurement, coils are joined to fewer virtual ones, their sensitivities are found by
@@ -90,6 +92,10 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         frame (`info().lambda_limit` of a plan), where 1e-3 to 1e-2 are usual.
     crop : float
         See `coil_maps`: least eigenvalue of a voxel that is part of the object. 0 means 0.95, -1 all voxels.
+    delays : {"auto", "keep"}, or sequence of float
+        Of gradients, where readouts go along trajectories. "auto" looks for them in the first frame of each slice and contrast, and corrects
+        those that are certain and change the image, and says so; others it warns of. "keep" takes the trajectory as it is. Two or three numbers
+        are delays in samples along x, y and z, positive where gradients come late.
     context : Context, optional
         Where to compute; None makes one with the defaults.
 
@@ -118,11 +124,12 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         raw = scan
     work = Work(raw, slice=slice, contrast=contrast, phase=phase, repetition=repetition, set=set, partial_fourier=partial_fourier, unit=unit, trajectory=trajectory,
                 maps=maps, weights=weights, whitening=whitening, virtual_coils=virtual_coils, calibration=calibration, iterations=iterations, penalty=penalty,
-                regularisation=regularisation, crop=crop, context=context)
+                regularisation=regularisation, crop=crop, delays=delays, context=context)
     frames, slices, solver = work.frames, work.slices, work.solver
-    images, affines = [], []
+    images, affines, late = [], [], []
     for one in work:
         images.append(one.image)
+        late.append(one.delays)
         affines.append(affine_of(one.readouts, one.image.shape, raw.recon.voxel))
     affines = numpy.array(affines).reshape(len(slices), len(frames), 4, 4).swapaxes(0, 1)
     images = numpy.array(images).reshape(len(slices), len(frames), *images[0].shape).swapaxes(0, 1)
@@ -130,11 +137,12 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     images = images[:, order].reshape(len(frames), -1, *images.shape[-2:])
     affines = numpy.ascontiguousarray(affines[:, order])
     return Reconstruction(images, frames, [slices[i] for i in order], _voxel(affines[0], raw.recon.voxel), affines, solver.whitens, solver.coils,
-                          solver.energy, solver.region, solver.residual, solver.partial)
+                          solver.energy, solver.region, solver.residual, solver.partial,
+                          [[late[i * len(frames) + f] for i in order] for f in range(len(frames))])
 
 
-Solved = namedtuple("Solved", "slice frame readouts image")
-Solved.__doc__ = "One image (z, y, x): the counter of its slice, the others in a dict, and its `Readouts`."
+Solved = namedtuple("Solved", "slice frame readouts image delays")
+Solved.__doc__ = "One image (z, y, x): the counter of its slice, the others in a dict, its `Readouts`, and the delays that their trajectory was corrected by, or None."
 
 
 class Work:
@@ -142,8 +150,8 @@ class Work:
     `densities` of scans before and a `Memory` of images that were made of a part of the scan."""
 
     def __init__(self, raw, *, slice=None, contrast=None, phase=None, repetition=None, set=None, partial_fourier=True, unit=None, trajectory=None, maps=None,
-                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, context=None,
-                 densities=None, memory=None):
+                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="keep",
+                 context=None, densities=None, memory=None):
         if context is None:
             context = Context()
         self.raw, self.frames = raw, raw.frames(contrast=contrast, phase=phase, repetition=repetition, set=set)
@@ -157,14 +165,14 @@ class Work:
             iterations = 15 if penalty == "identity" else 60
         given = _Given(trajectory, _checked_maps(maps, raw, len(self.slices)), weights, _checked_whitening(whitening, raw))
         self.solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier,
-                              densities or Densities(), memory)
+                              densities or Densities(), memory, Corrections(raw, delays, unit, trajectory, context))
 
     def __iter__(self):
         try:
             for number, which in enumerate(self.slices):
                 self.solver.begin(number, which)
                 for frame in self.frames:
-                    yield Solved(which, frame, *self.solver.solve(frame))
+                    yield Solved(which, frame, *self.solver.solve(frame), self.solver.late)
         finally:
             self.solver.close()
 
@@ -209,9 +217,10 @@ def _checked_whitening(whitening, raw):
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory):
+    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory, corrections):
         self.raw, self.context, self.unit, self.given, self.virtual, self.lines = raw, context, unit, given, virtual_coils, calibration
         self.solution, self.crop, self.partial_fourier, self.densities, self.memory = solution, crop, partial_fourier, densities, memory
+        self.corrections, self.late = corrections, None
         self.whitening = {}  # by dwell
         self.whitens = given.whitening is not False and (given.whitening is not None or raw.noise is not None)
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
@@ -230,12 +239,14 @@ class _Solver:
 
     def whitened(self, dwell, samples):
         """Samples or maps (coils, ...), of whitened coils."""
-        if not self.whitens:
-            return samples
+        return coil_apply(self.whitener(dwell), samples, context=self.context) if self.whitens else samples
+
+    def whitener(self, dwell):
+        """The matrix that whitens samples so many seconds apart."""
         if dwell not in self.whitening:
             given = self.given.whitening
             self.whitening[dwell] = self.raw.whitening(dwell, context=self.context) if given is None else given
-        return coil_apply(self.whitening[dwell], samples, context=self.context)
+        return self.whitening[dwell]
 
     def joined(self, samples):
         """Samples or maps of virtual coils."""
@@ -271,7 +282,12 @@ class _Solver:
         return self.raw.select(slice=self.slice, unit=self.unit, calibration=True)
 
     def solve(self, frame):
-        readouts = self.raw.select(slice=self.slice, unit=self.unit, trajectory=self.given.trajectory, **frame)
+        select = {"slice": self.slice, "unit": self.unit, "trajectory": self.given.trajectory, **frame}
+        readouts = self.raw.select(**select)
+        whitener = self.whitener(readouts.dwell) if self.whitens else None
+        self.late = self.corrections.of(self.slice, frame, whitener)
+        if self.late is not None:
+            readouts = self.raw.select(**select, delays=self.late)
         if self.first is None:
             self.first = readouts
         kept = self.recalled(readouts) if self.memory is not None else self.solved(readouts)
@@ -341,7 +357,8 @@ class _Solver:
         weights = self.given.weights
         if weights is not None:
             if numpy.shape(weights) != readouts.times.shape:
-                raise wrong(ValueError, f"weights has shape {numpy.shape(weights)}; a frame has {len(readouts.times)} samples, as Raw.select gives them")
+                raise wrong(ValueError, f"weights has shape {numpy.shape(weights)}; a frame has {len(readouts.times)} samples, as Raw.select gives them"
+                                        + (" with these delays: pass delays='keep', or weights of the corrected trajectory" if self.late is not None else ""))
             plan.set_weights(numpy.ascontiguousarray(weights, numpy.float64))
         elif not readouts.lines or _uneven(readouts.trajectory[:, 0]):  # they hasten the solver, and no part of k-space counts more than another
             self.densities.set(plan, readouts)

@@ -6,7 +6,7 @@ from collections import namedtuple
 import numpy
 
 from ..errors import wrong
-from . import _echo_planar, _lines, _trajectory
+from . import _delays, _echo_planar, _lines, _trajectory
 
 KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
 LINES = ("", "cartesian", "epi")  # which are lines where there is no trajectory
@@ -35,11 +35,26 @@ class Sampling:
         self.recon, self.kind, self.conjugated = space.recon, raw.kind, raw.conjugated
         self._known = {}
 
-    def samples(self, rows, space, unit, trajectory=None):
+    def samples(self, rows, space, unit, trajectory=None, delays=None):
         """`Readouts` of the rows, whose encoding is `space`."""
         if trajectory is not None:
-            return self._along_trajectories(rows, unit, self._space, self._of_rows(trajectory, rows))
-        return self._cartesian(rows, space) if self._are_lines(rows, space) else self._along_trajectories(rows, unit, space)
+            return self._along_trajectories(rows, unit, self._space, self._of_rows(trajectory, rows), delays)
+        if not self._are_lines(rows, space):
+            return self._along_trajectories(rows, unit, space, None, delays)
+        if delays is not None:
+            raise wrong(ValueError, f"delays are of trajectories; the readouts of {self._path} are Cartesian lines")
+        return self._cartesian(rows, space)
+
+    def whole(self, rows, unit, trajectory=None):
+        """Samples (coils, readouts, n) and places (readouts, n, 3) in cycles per voxel of the encoded space, of readouts of one length that
+        go along trajectories; None of Cartesian lines, or of several lengths."""
+        own = None if trajectory is None else self._of_rows(trajectory, rows)
+        if own is None and self._are_lines(rows, self._space):
+            return None
+        parts, places, _ = self._readouts_along(rows, unit, self._space, own)
+        if len({len(k) for k in places}) > 1:
+            return None
+        return numpy.stack(parts, axis=1), numpy.stack(places)
 
     def _of_rows(self, trajectory, rows):
         """A caller's trajectory as that of each row."""
@@ -130,7 +145,15 @@ class Sampling:
             energy[kept] += numpy.sum(numpy.abs(data[:, kept]) ** 2, axis=0)
         return energy
 
-    def _along_trajectories(self, rows, unit, space, own=None):
+    def _along_trajectories(self, rows, unit, space, own, delays):
+        parts, places, times = self._readouts_along(rows, unit, space, own)
+        if delays is not None:
+            places = _delays.moved(places, delays, space.encoded)
+        grid = self._grid([0] if space.encoded.shape[0] > 1 else [], space)
+        return self._made(rows, numpy.concatenate(parts, axis=1), numpy.concatenate(places), numpy.concatenate(times), grid, space, False)
+
+    def _readouts_along(self, rows, unit, space, own):
+        """Samples (coils, n), places (n, 3) in cycles per voxel of the encoded space, and seconds, of each readout."""
         volume = space.encoded.shape[0] > 1
         parts, k, times = [], [], []
         for row, data, traj in self._records(rows):
@@ -152,11 +175,15 @@ class Sampling:
         if along_z:
             _trajectory.check_partitions([t[:, :3] * scale for t in looked_at], partitions, space.encoded.shape[0])
         steps = self._heads["idx"]["kspace_encode_step_2"][rows].astype(float)
-        places = numpy.zeros((sum(map(len, k)), 3))
-        places[:, :dims] = numpy.concatenate([t[:, :dims] for t in k]) * scale
-        if volume and not along_z:  # a stack
-            places[:, 2] = numpy.repeat((steps - space.centres[1]) / space.encoded.shape[0], [len(t) for t in k])
-        return self._made(rows, numpy.concatenate(parts, axis=1), places, numpy.concatenate(times), self._grid([0] if volume else [], space), space, False)
+        stacked = volume and not along_z
+        places = []
+        for step, given in zip(steps, k):
+            place = numpy.zeros((len(given), 3))
+            place[:, :dims] = given[:, :dims] * scale
+            if stacked:
+                place[:, 2] = (step - space.centres[1]) / space.encoded.shape[0]
+            places.append(place)
+        return parts, places, times
 
     def _looked_at(self, rows, own, k):
         """Trajectories that units and axes are told by, of all frames, and their steps along z."""

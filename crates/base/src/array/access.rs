@@ -132,6 +132,11 @@ impl<'a> Array<'a, 2> {
     pub fn column(&self, k: usize) -> Array<'a, 1> {
         Array { layout: self.layout.column(k), lifetime: PhantomData }
     }
+
+    /// The k-th of the first dimension.
+    pub fn row(&self, k: usize) -> Array<'a, 1> {
+        Array { layout: self.layout.row(k), lifetime: PhantomData }
+    }
 }
 
 impl<'a> Array<'a, 4> {

@@ -92,6 +92,12 @@ impl Layout<2> {
         let origin = origin.wrapping_offset(k as isize * next * dtype.size() as isize);
         Layout { origin, dtype, shape: [n], strides: [step], gpu }
     }
+
+    /// The k-th of the first dimension.
+    pub fn row(&self, k: usize) -> Layout<1> {
+        let Self { shape: [_, n], strides: [_, step], dtype, gpu, .. } = *self;
+        Layout { origin: self.element([k, 0]), dtype, shape: [n], strides: [step], gpu }
+    }
 }
 
 impl Layout<3> {

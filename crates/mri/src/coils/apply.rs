@@ -7,7 +7,7 @@ use rustfft::num_complex::Complex;
 const BLOCK: usize = 256;
 
 /// out `[row][sample]` = matrix `[row][coil]` times data `[coil][sample]`.
-pub(super) fn multiply(matrix: &[Complex<f64>], coils: usize, data: &[Complex<f64>], out: &mut [Complex<f64>]) {
+pub(crate) fn multiply(matrix: &[Complex<f64>], coils: usize, data: &[Complex<f64>], out: &mut [Complex<f64>]) {
     let samples = data.len() / coils;
     let rows = out.par_chunks_exact_mut(samples).zip(matrix.par_chunks_exact(coils));
     rows.for_each(|(out, factors)| {

@@ -8,7 +8,7 @@ use rustfft::num_complex::Complex;
 
 /// The strongest `kept` virtual coils of data `[coil][sample]`, `[kept][coil]` with orthonormal rows, and the part of the data's energy
 /// that they have.
-pub(super) fn principal_coils(data: &[Complex<f64>], coils: usize, kept: usize) -> Result<(Vec<Complex<f64>>, f64)> {
+pub(crate) fn principal_coils(data: &[Complex<f64>], coils: usize, kept: usize) -> Result<(Vec<Complex<f64>>, f64)> {
     let gram = gram(data, coils)?;
     let total: f64 = (0..coils).map(|c| gram[c * coils + c].re).sum();
     let mut found = virtual_coils(&gram, coils)?;

@@ -21,6 +21,8 @@ mod operators;
 mod voxels;
 mod whitening;
 
+pub(crate) use apply::multiply;
+pub(crate) use compression::principal_coils;
 pub use maps::{Maps, Method};
 pub use operators::{
     MAX_COILS, apply, apply_geometric, compression, geometric_compression, gpus, sensitivities, whitening,
