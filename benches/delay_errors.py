@@ -22,10 +22,9 @@ def spokes(angles, at):
 
 
 def spiral(t, shots=16):
-    """Turns that are a cycle per field of view apart, slow at first; t in samples."""
-    part = t / 500
-    turns = np.abs(part) * part / (0.15 + np.abs(part)) * 1.15
-    radius = 0.5 * np.sqrt(np.abs(turns)) * np.sign(turns)
+    """Turns that are a cycle per field of view apart, at rest before the first sample; t in samples."""
+    part = np.maximum(t / 500, 0)
+    radius = 0.51 * part**2 / (0.02 + part**1.5)
     angle = 2 * np.pi * (np.arange(shots)[:, None] / shots + N / 2 / shots * 2 * radius)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
 

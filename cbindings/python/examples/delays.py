@@ -23,9 +23,8 @@ def spokes(late, count=150, readout=192):
 
 
 def spiral(late, shots=24, readout=800):
-    part = (np.arange(readout) - late) / readout  # slow at first, as gradients are
-    turns = 1.15 * abs(part) * part / (0.15 + abs(part))
-    radius = 0.5 * np.sqrt(abs(turns)) * np.sign(turns)
+    part = np.maximum((np.arange(readout) - late) / readout, 0)  # at rest, and slow at first, as gradients are
+    radius = 0.51 * part**2 / (0.02 + part**1.5)
     angle = 2 * np.pi * (np.arange(shots)[:, None] / shots + SIDE / shots * radius)
     return np.stack([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
 

@@ -860,6 +860,18 @@ class isoc_mri_info(c.Structure):
 isoc_mri_read_fn = c.CFUNCTYPE(c.c_int32, c.c_void_p, c.c_int64, c.c_int64, c.POINTER(isoc_tensor))
 
 
+class isoc_mri_delay_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("readout", c.c_int64), ("range", c.c_double),
+                ("voxel_x", c.c_double), ("voxel_y", c.c_double), ("voxel_z", c.c_double)]
+
+
+class isoc_mri_delays(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("axes", c.c_uint32), ("xx", c.c_double), ("yy", c.c_double),
+                ("zz", c.c_double), ("xy", c.c_double), ("xz", c.c_double), ("yz", c.c_double),
+                ("xx_error", c.c_double), ("yy_error", c.c_double), ("zz_error", c.c_double), ("xy_error", c.c_double),
+                ("xz_error", c.c_double), ("yz_error", c.c_double), ("confidence", c.c_double)]
+
+
 class isoc_mri_ellipsoid(c.Structure):
     _fields_ = [("value", c.c_double), ("x", c.c_double), ("y", c.c_double), ("z", c.c_double), ("semi_x", c.c_double),
                 ("semi_y", c.c_double), ("semi_z", c.c_double), ("angle", c.c_double)]
@@ -1068,6 +1080,10 @@ FUNCTIONS = {
     "isoc_mri_gridding_stream": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, isoc_mri_read_fn, c.c_void_p,
                                              c.POINTER(isoc_tensor)]),
     "isoc_mri_stream_memory": (c.c_int32, [c.c_void_p, isoc_dtype, c.c_int64, c.c_void_p, c.c_void_p]),
+    "isoc_mri_find_delays": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_mri_delay_options),
+                                         c.POINTER(isoc_mri_delays)]),
+    "isoc_mri_delayed_trajectory": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_delay_options),
+                                                c.POINTER(isoc_mri_delays), c.POINTER(isoc_tensor)]),
     "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
     "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),

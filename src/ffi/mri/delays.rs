@@ -97,7 +97,7 @@ impl isoc_mri_delay_options {
 /// plan's trajectory, which has to be without delays. Nothing in the plan changes; isoc_mri_delayed_trajectory makes the trajectory with them,
 /// which isoc_mri_set_geometry takes. `options`: its `readout` is needed.
 ///
-/// Samples of one object agree: those of the middle of k-space (up to 8 cycles per field of view, 3 of a volume) are the transform of one
+/// Samples of one object agree: those of the middle of k-space (up to 8 cycles per field of view, 2.5 of a volume) are the transform of one
 /// small image for each coil, which is fitted to them; delays are those with which the least is left. At crossings of spokes that is RING
 /// (Rosenzweig, Holme and Uecker, Magn. Reson. Med. 81, 2019), whose model of delays this is. Sensitivities are not needed. Of a stack
 /// whose planes have a constant kz the middle one is taken. Maps, weights, a field, frames and a basis have no say: the image should be one

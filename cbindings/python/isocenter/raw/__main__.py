@@ -98,7 +98,7 @@ def run(given):
         print(f"partial Fourier along {', '.join(made.partial_fourier)}: with a phase of low resolution")
     late = next((late for of_frame in made.delays for late in of_frame if late is not None), None)
     if late is not None:
-        print("delays corrected: " + (told(late) if isinstance(late, isocenter.MRIDelays) else ", ".join(map(str, late))) + " samples")
+        print("delays corrected: " + (told(late) if isinstance(late, isocenter.MRIDelays) else ", ".join(map(str, late)) + " samples"))
     if given.output.endswith(".png"):
         isocenter.raw.write_png(given.output, made)
     elif given.output.endswith((".nii", ".nii.gz")):

@@ -73,7 +73,7 @@ def steps(places, space):
 def told(delays):
     """Delays with their errors, in words."""
     along = [(name, getattr(delays, name), getattr(delays, f"{name}_error")) for name in AXES]
-    return ", ".join(f"{value:.2f} +- {error:.2g} along {name[0]}" if name[0] == name[1] else f"{value:.2f} +- {error:.2g} of {name[0]} by {name[1]}"
+    return ", ".join(f"{value:.2f} +- {error:.2g} samples " + (f"along {name[0]}" if name[0] == name[1] else f"of {name[0]} by {name[1]}")
                      for name, value, error in along if error > 0 and (name[0] == name[1] or abs(value) > max(SEEN * error, 0.005)))
 
 
@@ -94,7 +94,7 @@ class Corrections:
             raise wrong(ValueError, f"delays is {wish!r}; it must be 'auto', 'keep', or numbers of samples along x, y and z")
         self.raw, self.unit, self.trajectory, self.context = raw, unit, trajectory, context
         self.fixed = None if isinstance(wish, str) else checked(wish)
-        self.looks = wish == "auto"
+        self.looks = isinstance(wish, str) and wish == "auto"
         self.known, self.said = {}, set()
 
     def of(self, slice, frame, whitening):
@@ -122,10 +122,10 @@ class Corrections:
         if verdict not in self.said:
             self.said.add(verdict)
             if verdict == "certain":
-                _log.warning("gradients come late by %s samples, which is corrected (slice %d, contrast %d; others alike); delays='keep' leaves the trajectory "
-                             "as it is", told(delays), slice, frame["contrast"])
+                _log.warning("gradients come late: %s. The trajectory is corrected, here of slice %d, contrast %d; delays='keep' leaves it as it is",
+                             told(delays), slice, frame["contrast"])
             else:
-                _log.warning("gradients seem to come late by %s samples, with a confidence of %.2f, which is not certain enough to be corrected (slice %d, "
+                _log.warning("gradients seem to come late: %s, with a confidence of %.2f, which is not certain enough to correct the trajectory (slice %d, "
                              "contrast %d): pass delays=, numbers along x, y and z, where you know them, or delays='keep'", told(delays),
                              delays.confidence, slice, frame["contrast"])
         return delays if verdict == "certain" else None

@@ -6,7 +6,7 @@ use isocenter_base::error::{Result, fail};
 
 /// Largest radius in cycles per field of view of readouts that move along two axes and along three: a matrix has a row for each voxel of
 /// an image of that resolution.
-const RADIUS: [f64; 2] = [8.0, 3.0];
+const RADIUS: [f64; 2] = [8.0, 2.5];
 const LEAST_RADIUS: f64 = 1.5;
 const STEP: f64 = 0.5;
 /// Samples for each voxel of the middle's area, at least.

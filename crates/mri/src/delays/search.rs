@@ -13,23 +13,21 @@ use rustfft::num_complex::Complex;
 
 /// Voxels of the fit beyond twice the radius: samples there are also of frequencies beyond.
 const EDGE: f64 = 1.5;
-/// The same for what delays move, at most, in cycles per field of view.
-const MARGIN: f64 = 2.5;
+/// The same for what delays move, at most, in cycles per field of view, of two axes and of three.
+const MARGIN: [f64; 2] = [2.5, 1.0];
 /// Ridge of the fit.
 const RIDGE: f64 = 1e-6;
-/// Radius of the first look, of two axes and of three.
+/// Radius of the first look.
 const FIRST: [f64; 2] = [4.0, 1.5];
 /// Its ridge, which says that a hundredth of the energy is not looked at: so the valley is wide.
 const FIRST_RIDGE: f64 = 1e-2;
 const FIRST_COILS: usize = 3;
 const FIRST_STEPS: usize = 6;
-/// It begins with delays that are so many cycles per field of view apart, and no less than so many samples.
+/// It begins with delays that are so many cycles per field of view apart, and no less than so many samples; no step is longer.
 const APART: [f64; 2] = [0.6, 0.5];
 const MAX_STEPS: usize = 30;
 /// A step of so many samples is the last.
 const LAST: f64 = 1e-4;
-/// Longest step.
-const LONGEST: f64 = 1.0;
 /// For derivatives, in samples.
 const NUDGE: f64 = 1e-3;
 /// What the cubic between samples and the fit's resolution leave, in cycles per field of view.
@@ -62,12 +60,13 @@ struct Trial<'a> {
 impl Search<'_> {
     /// Of data `[coil][sample of the middle]`, strongest coils first.
     pub(super) fn run(&self, data: &[Complex<f64>], coils: usize, job: &Job) -> Result<Found> {
-        let first = FIRST[self.middle.axes.len() - 2].min(self.middle.radius);
+        let kind = self.middle.axes.len() - 2;
+        let first = FIRST[kind].min(self.middle.radius);
         let few = coils.min(FIRST_COILS);
         let some = &data[..few * self.middle.samples.len()];
         let start = self.trial(some, few, [first, 0.5, FIRST_RIDGE])?.look(job)?;
         let moved = start.iter().fold(0.0f64, |most, v| most.max(v.abs())) * self.middle.step;
-        self.trial(data, coils, [self.middle.radius, moved.min(MARGIN), RIDGE])?.refine(start, job)
+        self.trial(data, coils, [self.middle.radius, moved.min(MARGIN[kind]), RIDGE])?.refine(start, job)
     }
 
     fn trial<'s>(
@@ -85,6 +84,11 @@ impl Search<'_> {
         let side = 2 * (radius + EDGE + margin).ceil() as usize;
         let fit = Fit::new(self.level, [side, axes.len()], ridge, data, coils)?;
         Ok(Trial { search: self, fit, side, samples: inside.iter().map(|k| samples[*k]).collect() })
+    }
+
+    /// Of the first look's delays, in samples.
+    fn apart(&self) -> f64 {
+        (APART[0] / self.middle.step).max(APART[1])
     }
 
     /// Pairs of axes that delays are looked for of.
@@ -119,7 +123,7 @@ impl Trial<'_> {
     /// The likeliest of where descents from equal delays along all axes end.
     fn look(&mut self, job: &Job) -> Result<Delays> {
         let Search { range, middle, .. } = self.search;
-        let apart = (APART[0] / middle.step).max(APART[1]);
+        let apart = self.search.apart();
         let count = (range / apart).floor() as i32;
         let mut best = (f64::INFINITY, [0.0; 6]);
         // Small ones first, so that they stay where others are as good.
@@ -158,14 +162,14 @@ impl Trial<'_> {
         job: &Job,
     ) -> Result<(Delays, Solution, bool)> {
         let unknown = self.search.unknown();
-        let (mut at, mut damping) = (start, 0.0);
+        let (mut at, mut damping, longest) = (start, 0.0, self.search.apart());
         let mut solution = self.solve(&at, job)?;
         let mut tangents = self.tangents(&at, &solution)?;
         for _ in 0..steps {
             let Some(step) = step(&tangents, damping) else { break };
             let length = step.iter().map(|v| v * v).sum::<f64>().sqrt();
             let mut tried = at;
-            unknown.iter().zip(&step).for_each(|(p, v)| tried[*p] += v * (LONGEST / length).min(1.0));
+            unknown.iter().zip(&step).for_each(|(p, v)| tried[*p] += v * (longest / length).min(1.0));
             let next = self.solve(&tried, job)?;
             let lower = height(&next) < height(&solution);
             if lower {
