@@ -8,7 +8,7 @@ import numpy
 import isocenter
 import isocenter.raw
 
-from ._delays import told
+from ._delays import parsed, told
 from ._header import Unreadable
 from ._nifti import write_apart
 from ._sampling import numbers
@@ -62,13 +62,10 @@ def in_options(message, parser):
 
 
 def delays(text):
-    """auto, keep, or numbers."""
-    if text in ("auto", "keep"):
-        return text
     try:
-        return tuple(float(part) for part in text.split(","))
+        return parsed(text)
     except ValueError:
-        raise Unreadable(f"--delays is {text}; it must be auto, keep, or numbers of samples along x, y and z, such as 1.5,1.5") from None
+        raise Unreadable(f"--delays is {text}; it must be auto, keep, or two or three numbers of samples along x, y and z, such as 1.5,1.5") from None
 
 
 def array(name, path):

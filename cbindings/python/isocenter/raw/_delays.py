@@ -30,6 +30,11 @@ def checked(delays):
     return tuple(float(v) for v in values)
 
 
+def parsed(text):
+    """What `reconstruct` takes, of a text: auto, keep, or numbers such as 1.5,1.4."""
+    return text if text in ("auto", "keep") else checked([float(part) for part in text.split(",")])
+
+
 def _edges(space):
     """Of a voxel, in the words of the library."""
     return dict(zip(("voxel_z", "voxel_y", "voxel_x"), space.voxel))

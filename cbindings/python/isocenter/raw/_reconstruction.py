@@ -146,7 +146,7 @@ Solved.__doc__ = "One image (z, y, x): the counter of its slice, the others in a
 
 
 class Work:
-    """The images of an opened scan, `Solved` one after the other: `frames` of each of `slices`. Its arguments are those of `reconstruct`, and
+    """The images of an opened scan, `Solved` one after the other: `frames` of each of `slices`. Its arguments are those of `reconstruct` (of `delays` "keep" is the default here), and
     `densities` of scans before and a `Memory` of images that were made of a part of the scan."""
 
     def __init__(self, raw, *, slice=None, contrast=None, phase=None, repetition=None, set=None, partial_fourier=True, unit=None, trajectory=None, maps=None,

@@ -193,7 +193,8 @@ impl Trial<'_> {
         if !ended {
             fail!(
                 OutOfRange,
-                "no delays make samples agree in the middle of k-space: readouts do not cross often enough, or something else differs between them (motion, another trajectory or unit)"
+                "no delays within {} samples (options.range) make samples agree in the middle of k-space: readouts do not cross often enough, or something else differs between them (motion, another trajectory or unit)",
+                self.search.range
             );
         }
         // The plan has the places of what was tried last.

@@ -13,21 +13,22 @@ pub(super) struct Readouts<'a> {
 }
 
 impl Readouts<'_> {
-    /// Where sample `j` of the readout that begins with sample `first` is, in cycles per unit of length; before the first and behind
-    /// the last on the straight line through the last two.
+    /// Where sample `j` of the readout that begins with sample `first` is, in cycles per unit of length. Beyond its ends a readout goes
+    /// on straight as it is there, or stays where it is, if it begins or ends at rest.
     fn at(&self, first: usize, j: isize) -> [f64; 3] {
         let last = self.length as isize - 1;
-        let inside = j.clamp(0, last);
-        let beyond = (j - inside) as f64;
-        std::array::from_fn(|d| {
-            let k = |j: isize| self.axes[d][first + j as usize] / self.voxel[d];
-            let step = match j - inside {
-                0 => 0.0,
-                1.. => k(last) - k(last - 1),
-                _ => k(1) - k(0),
-            };
-            k(inside) + beyond * step
-        })
+        let k = |j: isize| -> [f64; 3] { std::array::from_fn(|d| self.axes[d][first + j as usize] / self.voxel[d]) };
+        let (end, inward) = match j {
+            ..0 => (0, 1),
+            _ if j > last => (last, -1),
+            _ => return k(j),
+        };
+        let [here, next, after] = [0, 1, 2].map(|n| k(end + n * inward));
+        let step = |a: [f64; 3], b: [f64; 3]| (0..3).map(|d| (b[d] - a[d]).powi(2)).sum::<f64>();
+        // From rest the second step is three times the first.
+        let rests = 4.0 * step(here, next) < step(next, after);
+        let beyond = if rests { 0.0 } else { (end - j).abs() as f64 };
+        std::array::from_fn(|d| here[d] - beyond * (next[d] - here[d]))
     }
 }
 
@@ -62,6 +63,16 @@ impl Shift {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A readout that begins at rest stays there before, and one that ends in full motion goes on.
+    #[test]
+    fn beyond_its_ends_a_readout_goes_on_or_rests() {
+        let curve: Vec<f64> = (0..9).map(|j| 0.01 * f64::from(if j < 4 { j * j } else { 8 * j - 16 })).collect();
+        let axes = [curve, vec![0.0; 9], vec![0.0; 9]];
+        let readouts = Readouts { axes: axes.each_ref().map(Vec::as_slice), voxel: [1.0; 3], length: 9 };
+        let late = |by: f64, m: usize| Shift::new(&[by, 0.0, 0.0, 0.0, 0.0, 0.0]).place(&readouts, m)[0];
+        assert!(late(2.5, 1).abs() < 1e-15 && (late(-3.0, 7) - 0.01 * 64.0).abs() < 1e-14);
+    }
 
     /// A parabola is what the cubic gives back, to rounding, and a line beyond the ends.
     #[test]

@@ -6,6 +6,7 @@ import re
 
 import numpy
 
+from .._delays import checked, parsed
 from .._reconstruction import PENALTIES
 from .._sampling import KINDS, numbers
 from .._trajectory import UNITS
@@ -46,6 +47,10 @@ def _coils(value):
     return numbers(value) if isinstance(value, str) else [_integer(v) for v in value]
 
 
+def _delays(value):
+    return parsed(value) if isinstance(value, str) else checked(value)
+
+
 def _whitening(value):
     """False; or the name of a file."""
     return False if value in (False, "none", "False", "false") else value
@@ -58,6 +63,7 @@ KNOWN |= {name: (_yes_or_no, "true or false") for name in ("navigators", "partia
 KNOWN |= {name: (_one_of(of), "one of " + ", ".join(of)) for name, of in (
     ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("images", ("magnitude", "complex")))}
 KNOWN |= {"coils": (_coils, "a list of numbers, or a text such as 0,1,4-7")}
+KNOWN |= {"delays": (_delays, "auto, keep, or two or three numbers of samples")}
 ARRAYS = ("trajectory", "maps", "weights", "whitening")
 KNOWN |= {name: (_whitening, "the name of a .npy file in the server's --configs" + ", or false" * (name == "whitening")) for name in ARRAYS}
 AS_DEFAULT = "the scan is reconstructed with the defaults, and with options that come as JSON"
