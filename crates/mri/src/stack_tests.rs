@@ -1,7 +1,7 @@
 //! What is a stack, and what is none.
 
 use super::*;
-use crate::trajectory::Unit;
+use crate::reach::Unit;
 use std::f64::consts::TAU;
 
 const GRID: [usize; 3] = [16, 32, 32];

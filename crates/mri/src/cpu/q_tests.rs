@@ -3,8 +3,9 @@
 use super::*;
 use crate::cpu::engine::CpuEngine;
 use crate::engine::{Engine, Scan};
+use crate::reach::Unit;
 use crate::segments::Field;
-use crate::trajectory::{Trajectory, Unit};
+use crate::trajectory::Trajectory;
 use crate::transform::{Effects, Fourier, Method};
 use isocenter_base::context::{Compute, Context, ContextOptions};
 use isocenter_base::cpu::level::Level;

@@ -1,7 +1,7 @@
 //! Sums over stacks at every level against sums in f64, what they tell of their progress, and what they say of their memory.
 
 use super::*;
-use crate::trajectory::Unit;
+use crate::reach::Unit;
 use crate::transform::Method;
 use isocenter_nufft::Scalar;
 use rand::rngs::StdRng;

@@ -25,6 +25,7 @@
 
 mod fit;
 mod middle;
+mod pairs;
 mod search;
 mod shift;
 
@@ -37,16 +38,12 @@ use isocenter_base::context::{LogLevel, Stage};
 use isocenter_base::cpu::buffer::{Buffer, collected, zeros};
 use isocenter_base::error::{Result, fail};
 use middle::Middle;
+pub use pairs::Delays;
+use pairs::PAIRS;
 use rustfft::num_complex::Complex;
 use search::{Found, Search};
 use shift::{Readouts, Shift};
 use std::sync::Arc;
-
-/// Delays in samples, or their errors: xx, yy, zz, xy, xz, yz of a symmetric matrix.
-pub type Delays = [f64; 6];
-
-/// Axes of each of them.
-const PAIRS: [[usize; 2]; 6] = [[0, 0], [1, 1], [2, 2], [0, 1], [0, 2], [1, 2]];
 
 /// Coils of most energy that are looked at, and virtual coils of them that are fitted.
 const COILS: [usize; 2] = [64, 6];

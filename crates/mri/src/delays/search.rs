@@ -2,8 +2,8 @@
 
 use super::fit::{Fit, Solution, Tangents};
 use super::middle::Middle;
+use super::pairs::{Delays, PAIRS};
 use super::shift::{Readouts, Shift};
-use super::{Delays, PAIRS};
 use isocenter_base::context::Job;
 use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::parallel::*;

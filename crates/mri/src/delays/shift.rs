@@ -1,6 +1,6 @@
 //! Where samples were taken when gradients come late.
 
-use super::Delays;
+use super::pairs::Delays;
 use isocenter_solve::dense::eigenvectors;
 
 /// A trajectory as readouts of as many samples each.

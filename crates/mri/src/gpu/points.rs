@@ -1,6 +1,6 @@
 //! Samples' positions in a GPU's memory: launches `kernels/mri/points.cu`.
 
-use crate::trajectory::Reach;
+use crate::reach::Reach;
 use isocenter_base::array::transfer::pinned_rows;
 use isocenter_base::array::{Array, DType, host};
 use isocenter_base::context::Context;
