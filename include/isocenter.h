@@ -2652,8 +2652,8 @@ isoc_status isoc_mri_find_delays(isoc_mri *mri,
                                  isoc_mri_delays *found);
 
 // Writes the plan's trajectory as it is with delays: real (samples, axes), in the geometry's unit. Each readout's coordinates, along the axes on
-// which delays are independent of each other, are those of as much earlier, by a cubic through four samples; beyond the ends of a readout they go
-// on as straight lines. Of `delays` xx to yz are read, which are isoc_mri_find_delays' or your own; `options` as there.
+// which delays are independent of each other, are those of as much earlier, by a cubic through four samples; beyond its ends a readout goes
+// on straight, or rests where it begins (or ends) at rest, as spirals do. Of `delays` xx to yz are read, which are isoc_mri_find_delays' or your own; `options` as there.
 //
 // Samples that come to lie beyond the unit's range, which the log has the number of, are refused by isoc_mri_set_geometry: leave them out, or
 // clip their places to the range and give them a weight of 0 (isoc_mri_set_weights). Nothing in the plan changes.

@@ -136,7 +136,7 @@ static void delays(void) {
     DELAYS("edge", d.voxel_z = -1, OUT_OF_RANGE, "options.voxel_z is -1");
     DELAYS("options of another size", d.struct_size = 3, STRUCT_SIZE, "isoc_mri_delay_options");
     DELAYS("delays of another size", late.struct_size = 3, STRUCT_SIZE, "isoc_mri_delays");
-    DELAYS("samples of another shape", s.shape = turned, TENSOR_SHAPE, "samples.shape[0] is 60");
+    DELAYS("samples of another shape", s.shape = turned, TENSOR_SHAPE, "samples.shape[1] is 2");
     DELAYS("real samples", s.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "samples.dtype");
     BAD("find_delays: no options", (void)0, isoc_mri_find_delays(mri, &s, NULL, &late), NULL_POINTER, "isoc_mri_delay_options");
     BAD("find_delays: no place", (void)0, isoc_mri_find_delays(mri, &s, &good, NULL), NULL_POINTER, "isoc_mri_delays");
@@ -146,7 +146,7 @@ static void delays(void) {
     late.yy = 0;
     BAD("delayed_trajectory: NaN", late.xy = NAN, isoc_mri_delayed_trajectory(mri, &good, &late, &k), OUT_OF_RANGE, "delays.xy is NaN");
     late.xy = 0;
-    BAD("delayed_trajectory: shape", k.shape = turned, isoc_mri_delayed_trajectory(mri, &good, &late, &k), TENSOR_SHAPE, "trajectory");
+    BAD("delayed_trajectory: shape", k.shape = scan_shape, isoc_mri_delayed_trajectory(mri, &good, &late, &k), TENSOR_SHAPE, "trajectory");
     BAD("delayed_trajectory: NULL", (void)0, isoc_mri_delayed_trajectory(mri, &good, &late, NULL), NULL_POINTER, "trajectory");
     BAD("delayed_trajectory: no delays", (void)0, isoc_mri_delayed_trajectory(mri, &good, NULL, &k), NULL_POINTER, "isoc_mri_delays");
 }
