@@ -154,7 +154,8 @@ impl Mri {
         self.check_timing(timing)?;
         let (trajectory, context, dims) = (self.trajectory()?, self.context.clone(), self.axes()?);
         self.check(to.layout(), "trajectory", [trajectory.samples(), dims])?;
-        if let Some(p) = (0..6).find(|p| !(delays[*p].abs() <= timing.readout as f64)) {
+        let most = timing.readout as f64;
+        if let Some(p) = (0..6).find(|p| !(-most..=most).contains(&delays[*p])) {
             let name = PAIRS[p].map(|d| ["x", "y", "z"][d]).concat();
             fail!(OutOfRange, "delays.{name} is {}; it must be within +-{}, a readout", delays[p], timing.readout);
         }
