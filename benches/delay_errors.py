@@ -40,7 +40,7 @@ KINDS = {
     "spiral": lambda late: spiral(np.arange(500) - late),
 }
 # What else may differ from the model, of golden angles.
-FAULTS = ("phases of spokes", "off-resonance", "object beyond the field of view", "motion", "noise alone")
+FAULTS = ("phases of spokes", "off-resonance", "object beyond the field of view", "motion", "a point in noise")
 
 
 def head(rng, size=(0.3, 0.42)):
@@ -86,7 +86,7 @@ def scan(kind, rng):
     if kind == "motion":
         moved = measured([[row[0], row[1] + rng.uniform(2, 4), *row[2:]] for row in rows], true).reshape(COILS, shots, readout)
         seen[:, shots // 2:] = moved[:, shots // 2:]
-    if kind == "noise alone":
+    if kind == "a point in noise":
         seen[:] = 0.001
     noise = np.abs(seen).max() * 10**rng.uniform(-4, -2.5)
     seen += noise * (rng.standard_normal(seen.shape) + 1j * rng.standard_normal(seen.shape))

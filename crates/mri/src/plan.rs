@@ -351,7 +351,7 @@ impl Mri {
         if !(0.0..=MAX_WEIGHT).contains(&imaginary) && imaginary != f64::INFINITY {
             fail!(
                 OutOfRange,
-                "options.imaginary is {imaginary}; it must be 0 to {MAX_WEIGHT:e}, or infinity for real images"
+                "options.imaginary is {imaginary:?}; it must be 0 to {MAX_WEIGHT:e}, or infinity for real images"
             );
         }
         if upsampling != 0.0 && !isocenter_nufft::kernel::UPSAMPLING.contains(&upsampling) {
