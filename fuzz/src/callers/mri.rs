@@ -537,15 +537,17 @@ impl Mri<'_> {
     fn find_delays(&mut self) {
         let (handle, samples) = (self.handle(), self.samples());
         let (options, found) = (self.delay_options(), self.delays());
-        let done = call!(self.caller, isoc_mri_find_delays(handle, samples.tensor, options, found));
-        self.caller.done(done, None);
+        // No note is taken: a careful caller's few samples tell no delays.
+        call!(self.caller, isoc_mri_find_delays(handle, samples.tensor, options, found));
     }
 
     fn delayed_trajectory(&mut self) {
         let (handle, shape) = (self.handle(), [self.sizes.samples, self.sizes.axes]);
         let (options, delays, out) = (self.delay_options(), self.delays(), self.output(&shape, F32));
-        let done = call!(self.caller, isoc_mri_delayed_trajectory(handle, options, delays, out.tensor));
-        self.caller.done(done, Some(out));
+        // Samples of another session's plan may be no multiple of a readout.
+        if call!(self.caller, isoc_mri_delayed_trajectory(handle, options, delays, out.tensor)) {
+            self.caller.done(true, Some(out));
+        }
     }
 
     /// Plans come and go, from good contexts and from none, beside this one.
