@@ -166,7 +166,7 @@ function sparse_penalties()
     found = mri.reconstruct(y);
     check_true('real images', ~any(imag(found)(:)));
     check_near('a real image', found, x, 1e-6);
-    check_error('weights of imaginary parts', 'mri:outOfRange', 'infinity', @() mri.setOptions('Imaginary', -1));
+    check_error('weights of imaginary parts', 'mri:invalidOptions', 'infinity', @() mri.setOptions('Imaginary', -1));
     mri.setOptions();
     mri.reconstruct(y);
     check_true('no objective', isempty(mri.objective()) && isempty(mri.gap()));
