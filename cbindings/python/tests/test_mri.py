@@ -339,7 +339,7 @@ class Mri(unittest.TestCase):
         both = isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=N, ny=N, coils=2)
         both.set_options(imaginary=1.0)
         with self.assertRaisesRegex(isocenter.NotConfiguredError, "imaginary is for images of one object.*set_maps"):
-            both.reconstruct(np.concatenate([samples, samples]))
+            both.reconstruct(np.stack([samples, samples]))
 
     def test_samples_of_any_size(self):
         """Numbers whose squares, or whose transforms twice over, single precision does not hold."""

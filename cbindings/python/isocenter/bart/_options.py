@@ -9,6 +9,10 @@ from ..raw._header import Unreadable
 Term = namedtuple("Term", "kind flags joint weight text")
 Term.__doc__ = """A penalty: its letter, the dimensions that it looks along, those that it takes together, its weight, and how it was asked for."""
 
+class Wanted(ValueError):
+    """What an option has to be, for the message that names it."""
+
+
 KINDS = {"W": "W:flags:joint:lambda", "T": "T:flags:joint:lambda", "L": "L:flags:joint:lambda", "I": "I:joint:lambda", "Q": "Q:lambda"}
 OTHER_KINDS = {
     "G": "total generalized variation", "C": "infimal convolution", "F": "l1 of Fourier coefficients", "N": "iterative hard thresholding", "H": "iterative hard thresholding of wavelets",
@@ -66,7 +70,7 @@ def number(least=-math.inf, above=False):
         except ValueError:
             value = math.nan
         if not math.isfinite(value) or value < least or above and value == least:
-            raise ValueError(wanted)
+            raise Wanted(wanted)
         return value
     return read
 
@@ -75,7 +79,7 @@ def integer(least, most=1 << 31):
     def read(text):
         digits = text.strip()
         if not (digits.isascii() and digits.isdigit() and len(digits) < 12 and least <= int(digits) < most):
-            raise ValueError(f"an integer of {least} and more")
+            raise Wanted(f"an integer of {least} and more")
         return int(digits)
     return read
 
@@ -83,7 +87,7 @@ def integer(least, most=1 << 31):
 def one_of(*names):
     def read(text):
         if text not in names:
-            raise ValueError(" or ".join(names))
+            raise Wanted(" or ".join(names))
         return text
     return read
 
@@ -92,14 +96,14 @@ def term(text):
     """Of -R."""
     kind, *parts = text.split(":")
     if kind in OTHER_KINDS:
-        raise ValueError(f"one of {', '.join(KINDS.values())}; {OTHER_KINDS[kind]} is not done here")
+        raise Wanted(f"one of {', '.join(KINDS.values())}; {OTHER_KINDS[kind]} is not done here")
     if kind not in KINDS or len(parts) != KINDS[kind].count(":"):
-        raise ValueError(KINDS.get(kind, f"one of {', '.join(KINDS.values())}"))
+        raise Wanted(KINDS.get(kind, f"one of {', '.join(KINDS.values())}"))
     try:
         flags = [integer(0, 1 << 16)(part) for part in parts[:-1]]
         weight = number(0)(parts[-1])
     except ValueError as e:
-        raise ValueError(f"{KINDS[kind]}, of which one is not {e}") from None
+        raise Wanted(f"{KINDS[kind]}, of which one is not {e}") from None
     flags = [0] * (2 - len(flags)) + flags
     return Term(kind, *flags, weight, text)
 
@@ -108,5 +112,5 @@ def sizes(text):
     """Of x:y:z."""
     parts = text.split(":")
     if len(parts) != 3:
-        raise ValueError("x:y:z")
+        raise Wanted("x:y:z")
     return tuple(integer(1)(part) for part in parts)
