@@ -10,6 +10,10 @@ _KINDS = {"F": "float", "C": "complex", "U": "uint", "I": "int"}
 _DEFAULTED = ("rows", "coils")
 
 
+class Wanted(ValueError):
+    """What an option has to be, for whoever knows its name."""
+
+
 def _list(match):
     return f"{_LISTS.get(match[1], match[1])} has {match[2]} value{'s' * (match[2] != '1')}; it must have "
 

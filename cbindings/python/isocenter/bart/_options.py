@@ -4,14 +4,11 @@ import math
 import shlex
 from collections import namedtuple
 
+from .._words import Wanted
 from ..raw._header import Unreadable
 
 Term = namedtuple("Term", "kind flags joint weight text")
 Term.__doc__ = """A penalty: its letter, the dimensions that it looks along, those that it takes together, its weight, and how it was asked for."""
-
-class Wanted(ValueError):
-    """What an option has to be, for the message that names it."""
-
 
 KINDS = {"W": "W:flags:joint:lambda", "T": "T:flags:joint:lambda", "L": "L:flags:joint:lambda", "I": "I:joint:lambda", "Q": "Q:lambda"}
 OTHER_KINDS = {

@@ -5,6 +5,7 @@ from collections import namedtuple
 
 import numpy
 
+from .._words import Wanted
 from ..errors import wrong
 from . import _delays, _echo_planar, _lines, _trajectory
 
@@ -346,6 +347,6 @@ def numbers(text):
         first, _, last = part.partition("-")
         first, last = int(first), int(last or first)
         if last > 0xffff:
-            raise ValueError(text)
+            raise Wanted(text)
         found += range(first, last + 1)
     return found

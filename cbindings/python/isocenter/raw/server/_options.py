@@ -6,6 +6,7 @@ import re
 
 import numpy
 
+from ..._words import Wanted
 from .._delays import checked, parsed
 from .._reconstruction import PENALTIES
 from .._sampling import KINDS, numbers
@@ -18,27 +19,27 @@ DEFAULTS = ("", "isocenter", "default")  # names of no configuration of their ow
 
 def _integer(value):
     if isinstance(value, bool) or int(value) != float(value):
-        raise ValueError("a whole number")
+        raise Wanted("a whole number")
     return int(value)
 
 
 def _real(value):
     if isinstance(value, bool):
-        raise ValueError("a number")
+        raise Wanted("a number")
     return float(value)
 
 
 def _yes_or_no(value):
     found = {"true": True, "false": False}.get(str(value).lower())
     if found is None:
-        raise ValueError("true or false")
+        raise Wanted("true or false")
     return found
 
 
 def _one_of(choices):
     def chosen(value):
         if value not in choices:
-            raise ValueError("one of " + ", ".join(choices))
+            raise Wanted("one of " + ", ".join(choices))
         return value
     return chosen
 

@@ -31,6 +31,10 @@ Event that is set when the server ends, `densities` of the trajectories of all i
 log = logging.getLogger("isocenter.raw.server")
 
 
+class Gone(ConnectionAbortedError):
+    """Nothing can be sent any more."""
+
+
 class Session:
     """Runs on a thread of its own, from `run` to the closed connection."""
 
@@ -189,7 +193,7 @@ class Session:
 
     def _send(self, data):
         if self._broken:
-            raise ConnectionAbortedError("the client takes nothing")
+            raise Gone("the client takes nothing")
         try:
             self._connection.sendall(data)
         except OSError:
