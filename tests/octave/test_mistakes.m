@@ -191,6 +191,8 @@ function missing_and_extra_arguments()
         'MRI.reconstructStream', {'read'}, 4
         'MRI.griddingStream', {'read'}, 3
         'MRI.streamMemory', {}, 2
+        'MRI.findDelays', {'samples'}, Inf
+        'MRI.delayedTrajectory', {'delays'}, Inf
         'MRI.history', {}, 1
         'MRI.objective', {}, 1
         'MRI.gap', {}, 1

@@ -15,8 +15,9 @@ function writecfl(name, data)
     end
     sizes = ones(1, 16);
     sizes(1:ndims(data)) = size(data);
+    library = isocenter.version();
     put([name '.cfl'], [real(values); imag(values)], 'single');
-    put([name '.hdr'], sprintf('# Dimensions\n%s\n# Creator\nIsocenter %s\n', strtrim(sprintf('%d ', sizes)), isocenter.version()), 'char');
+    put([name '.hdr'], sprintf('# Dimensions\n%s\n# Creator\nIsocenter %s\n', strtrim(sprintf('%d ', sizes)), library.Version), 'char');
 end
 
 function put(file, data, kind)
