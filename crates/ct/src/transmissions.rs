@@ -20,7 +20,7 @@ pub struct Transmissions {
 }
 
 impl Ct {
-    /// Of frames of this type, by the flats that are set now.
+    /// Makes transmissions of frames of this type, by the flats that are set now.
     pub fn transmissions(&self, dtype: DType) -> Result<Transmissions> {
         self.correction(dtype)?;
         let g = self.geometry()?;
@@ -30,7 +30,7 @@ impl Ct {
 }
 
 impl Transmissions {
-    /// Of frames in host memory, (views, rows, bins), the first of which has these numbers of a view and a row in the scan.
+    /// Fills `to` with the transmissions of frames in host memory, (views, rows, bins); `first`: the view and the row in the scan of the first.
     pub fn of(&self, frames: Array, first: [usize; 2], to: &mut [f32]) -> Result<()> {
         let ([views, rows, bins], [all, high, wide]) = (frames.shape(), self.shape);
         let fits = bins == wide && first[0] + views <= all && first[1] + rows <= high;

@@ -40,7 +40,7 @@ impl Regions {
         start
     }
 
-    /// Of all of them.
+    /// Bytes of all regions.
     pub fn bytes(&self) -> usize {
         self.end
     }

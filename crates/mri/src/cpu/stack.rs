@@ -32,7 +32,7 @@ pub(super) struct StackSums<T: Scalar> {
 /// Planes that have their samples at the same places, one after the other in a stack.
 struct Pattern<T: Scalar> {
     planes: Range<usize>,
-    /// Of all of them.
+    /// Samples of all these planes.
     samples: Range<usize>,
     points: Points<T>,
 }

@@ -10,7 +10,7 @@ use std::f64::consts::TAU;
 
 type C = Complex<f64>;
 
-/// Of transforms: below what the ridge leaves.
+/// Tolerance of transforms: below what the ridge leaves.
 const TOLERANCE: f64 = 1e-9;
 
 /// Samples, and transforms between them and images of `side` voxels along each axis.
@@ -75,7 +75,7 @@ impl Fit {
         self.coils
     }
 
-    /// Of the samples of all coils.
+    /// Sum of the squares of all coils' samples.
     pub(super) fn energy(&self) -> f64 {
         product(&self.data, &self.data)
     }

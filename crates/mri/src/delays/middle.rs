@@ -46,7 +46,7 @@ impl Middle {
                 "readouts go along {along}; delays are seen where readouts of several directions cross in the middle of k-space, as those of radial and spiral scans do"
             );
         }
-        // Of a stack the plane in the middle of k-space, which has most of the energy.
+        // A stack is told by the plane in the middle of k-space, which has most of the energy.
         let across =
             |r: usize| (0..3).filter(|d| !axes.contains(d)).map(|d| cycles(r * length)[d].abs()).fold(0.0, f64::max);
         let nearest = (0..count).map(across).fold(f64::INFINITY, f64::min);
