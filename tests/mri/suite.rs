@@ -226,6 +226,74 @@ fn q_is_the_normal_operator() {
     }
 }
 
+/// Where all samples are on the grid of the image's own frequencies along an axis, q repeats itself there and Q is as large as the image. It is the
+/// same operator: with maps, with a field between factors of voxels, for any axes, and for samples that are nearly there.
+#[test]
+fn q_of_samples_on_the_grid_is_as_large_as_the_image() {
+    let Some(device) = device() else { return };
+    for (grid, whole, q) in [
+        ([1, 12, 14], [true, true, false], [1, 12, 14]),
+        ([1, 12, 14], [true, false, false], [1, 24, 14]),
+        ([6, 8, 10], [true, true, true], [6, 8, 10]),
+        ([6, 8, 10], [false, false, true], [6, 16, 20]),
+        // Lengths that are no product of 2, 3, 5 and 7, or odd.
+        ([1, 22, 15], [true, true, false], [1, 48, 30]),
+    ] {
+        for (double, tolerance, off, is_whole) in [
+            (true, 1e-9, 0.0, true),
+            // Of the tolerance's root mean square 2 may be moved: 2 sqrt(6) / 2 pi of it at most.
+            (true, 1e-9, 7e-10, true),
+            (true, 1e-9, 1e-9, false),
+            (false, 1e-5, 7e-6, true),
+            (false, 1e-5, 1e-3, false),
+            (false, 1e-5, 0.3, false),
+        ] {
+            for (maps, field) in [(false, false), (true, false), (true, true)] {
+                let dims = if grid[0] == 1 { 2 } else { 3 };
+                let mut k = points(300, dims, 21);
+                for (m, k) in k.iter_mut().enumerate() {
+                    for d in (0..dims).filter(|d| whole[*d]) {
+                        let n = grid[2 - d] as f64;
+                        let moved = if m == 157 { off } else { 0.0 };
+                        // Both ends of the range are one frequency.
+                        k[d] = ((k[d] * n).round().clamp(-n / 2.0, n / 2.0) - moved * k[d].signum()) / n;
+                    }
+                }
+                let mut scan = Scan::new(device, grid, k, 2, double);
+                scan.set_weights((0..300).map(|m| f64::from(m % 7) * 0.3).collect());
+                let n = scan.voxels();
+                if maps {
+                    scan.set_maps(random(2 * n, 22));
+                }
+                if field {
+                    scan.set_field(random(n, 23).iter().map(|v| 100.0 * v.re).collect(), readout(300, 10, 10.0));
+                }
+                let image = random(scan.images * n, 24);
+                let mut samples = scan.exact_forward(&image);
+                for (m, s) in samples.iter_mut().enumerate() {
+                    *s *= scan.weights.as_ref().expect("weights")[m % 300];
+                }
+                scan.options(|o| o.normal = 1);
+                let e = error(&scan.normal(&image), &scan.exact_adjoint(&samples));
+                let name =
+                    format!("{grid:?}, whole {whole:?}, off by {off}, double {double}, maps {maps}, field {field}");
+                // As for any samples; what is moved is one in 300.
+                assert!(e <= 5.0 * tolerance, "{name}: {e:.1e}");
+                let info = scan.info();
+                let doubled = grid.map(|n| if n == 1 { 1 } else { (2 * n - 1) as i64 });
+                for d in 0..3 {
+                    let (found, own) = ([info.q_nz, info.q_ny, info.q_nx][d], q[d] as i64);
+                    if is_whole || own > grid[d] as i64 {
+                        assert_eq!(found, own, "{name}, axis {d}");
+                    } else {
+                        assert!(found >= doubled[d], "{name}, axis {d}: {found}");
+                    }
+                }
+            }
+        }
+    }
+}
+
 #[test]
 fn q_serves_another_plan() {
     let Some(device) = device() else { return };

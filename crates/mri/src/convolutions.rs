@@ -14,6 +14,7 @@ use isocenter_base::context::{Context, LogLevel};
 use isocenter_base::cpu::buffer::Buffer;
 use isocenter_base::error::{Error, Result, Status, fail};
 use isocenter_nufft::Scalar;
+use isocenter_nufft::toeplitz::Grids;
 use rustfft::num_complex::Complex;
 use std::sync::Arc;
 
@@ -24,6 +25,7 @@ const ROUNDINGS: f64 = 30.0;
 pub(super) struct Convolutions {
     /// How the sums that make Q are computed.
     pub(super) fourier: Fourier,
+    pub(super) grids: Grids,
     of: Of,
 }
 
@@ -72,18 +74,22 @@ impl Effects {
 
 impl Convolutions {
     /// With a field as many as the tolerance takes, or where sums are exact as rounding does.
-    pub(super) fn new(fourier: &Fourier, effects: &Effects, round_off: f64) -> Result<Self> {
+    pub(super) fn new(fourier: &Fourier, grids: Grids, effects: &Effects, round_off: f64) -> Result<Self> {
         effects.check_convolutions()?;
         let Some(field) = &effects.field else {
             let of = effects.basis.as_ref().map_or(Of::Alone, |basis| Of::Basis(basis.clone()));
-            return Ok(Self { fourier: *fourier, of });
+            return Ok(Self { fourier: *fourier, grids, of });
         };
         let [products, transforms] = match fourier.is_exact(effects)? {
             true => [ROUNDINGS * round_off, fourier.tolerance],
             false => SHARES.map(|share| share * fourier.tolerance),
         };
         let segments = Segments::new(&Rates::of_pairs(field)?, &field.seconds, products)?;
-        Ok(Self { fourier: Fourier { tolerance: transforms, ..*fourier }, of: Of::Field(segments, field.clone()) })
+        Ok(Self {
+            fourier: Fourier { tolerance: transforms, ..*fourier },
+            grids,
+            of: Of::Field(segments, field.clone()),
+        })
     }
 
     /// How many.

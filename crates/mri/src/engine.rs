@@ -10,10 +10,13 @@ use super::variation::Raise;
 use super::wavelets::Wavelets;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Desk, Job, NanPolicy};
+use isocenter_base::cpu::simd::Real;
 use isocenter_base::error::{Result, fail};
 use isocenter_nufft::Scalar;
+use isocenter_nufft::toeplitz::Grids;
 use isocenter_solve::{Momentum, Stop, Vectors};
 use rustfft::num_complex::Complex;
+use std::f64::consts::PI;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -75,6 +78,20 @@ impl Scan {
     /// Keeps the highest of squared weights.
     pub(super) fn see_difference_weights(&mut self, squared: Option<&[f64]>) {
         self.highest_difference_weight = squared.map_or(1.0, |w| w.iter().fold(0.0, |a: f64, b| a.max(*b)));
+    }
+
+    /// The grids of Q, where terms of its sums may change so much.
+    ///
+    /// To move samples by d cycles in the field of view to whole numbers of them changes terms of q by 2 pi d (r - r') / N, whose root mean
+    /// square over all pairs of voxels is 2 pi d / sqrt(6). That may be twice the tolerance, about what samples rounded to f32 are off for 500 voxels
+    /// and the default.
+    pub(super) fn q_grids(&self, tolerance: f64) -> Result<Grids> {
+        let most = 2.0 * tolerance * 6f64.sqrt() / (2.0 * PI);
+        let whole = match self.trajectory.grid() == self.grid {
+            true => self.trajectory.off_whole()?.map(|off| off <= most),
+            false => [false; 3],
+        };
+        Ok(Grids::new(self.grid, whole))
     }
 
     /// An error if F^H W F is not one convolution, whose Q a caller may have.
@@ -285,15 +302,21 @@ pub(super) trait Engine: Sized + Send {
     fn terms(&self) -> (usize, f64);
     /// Convolutions that F^H W F takes with a field, and their relative l2 error; 0 without one, or before Q is there.
     fn normal_terms(&self) -> (usize, f64);
-    /// Whether Q may be a matrix between so many images.
-    fn mixes(&self, _images: usize) -> bool {
+    /// Whether Q on this grid may be a matrix between so many images.
+    fn mixes(&self, _grid: [usize; 3], _images: usize) -> bool {
         true
+    }
+    /// The grids of Q.
+    fn q_grids(&self, fourier: &Fourier) -> Result<Grids> {
+        let scan = self.scan();
+        let exact = fourier.is_exact(&scan.effects)?;
+        scan.q_grids(if exact { Self::Scalar::UNIT } else { fourier.tolerance })
     }
     /// Whether F^H W F is best applied by Q, so many times to each image.
     fn prefers_q(&self, fourier: &Fourier, times: usize) -> Result<bool> {
         let Scan { effects, coils, .. } = self.scan();
         if !effects.are_present() {
-            return Ok(self.mixes(effects.images()));
+            return Ok(self.mixes(self.q_grids(fourier)?.spectrum, effects.images()));
         }
         let pays = self.has_q() || Self::Q_FOR_FIELDS.is_some_and(|least| times.saturating_mul(*coils) >= least);
         Ok(pays && effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?)
@@ -325,9 +348,9 @@ pub(super) trait Engine: Sized + Send {
     /// Makes Q of the trajectory and the weights, unless it is there.
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()>;
     fn has_q(&self) -> bool;
-    /// Q on the doubled grid, frequency 0 first; with a field the first one.
+    /// Q on its grid, frequency 0 first; with a field the first one.
     fn q(&mut self) -> Result<Option<Vec<f64>>>;
-    fn set_q(&mut self, q: &[f64]) -> Result<()>;
+    fn set_q(&mut self, fourier: &Fourier, q: &[f64]) -> Result<()>;
     /// out = F^H W F image by Q, of all convolutions.
     fn apply_q(&mut self, image: &Vector<Self>, out: &mut Vector<Self>, job: &Job) -> Result<()>;
     /// out = out + lambda R^H R image.

@@ -14,7 +14,6 @@ use isocenter_base::array::{Array, ArrayMut, DType, Layout};
 use isocenter_base::context::{LogLevel, Stage};
 use isocenter_base::cpu::buffer::collected;
 use isocenter_base::error::{Result, fail};
-use isocenter_nufft::toeplitz::doubled;
 use isocenter_solve::Vectors;
 use isocenter_solve::history::Progress;
 use rustfft::num_complex::Complex;
@@ -296,9 +295,10 @@ impl Mri {
         &self.solutions
     }
 
-    /// The doubled grid of Q, along z, y, x.
+    /// The grid of Q, along z, y, x.
     pub fn q_grid(&self) -> Result<[usize; 3]> {
-        Ok(doubled(self.geometry()?.grid))
+        let fourier = self.fourier()?;
+        each!(&self.plan()?.engine, e => e.q_grids(&fourier)).map(|grids| grids.spectrum)
     }
 
     /// An error if there is no one Q that a caller may have.
@@ -345,6 +345,7 @@ impl Mri {
         let context = self.context.clone();
         let values = self.fetch(&from, ("q", self.q_grid()?), context.nan_policy())?;
         let q = collected(values.iter().map(|v| v.re))?;
-        each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&q)))
+        let fourier = self.fourier()?;
+        each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| e.set_q(&fourier, &q)))
     }
 }

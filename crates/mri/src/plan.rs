@@ -47,7 +47,7 @@ pub enum Normal {
     /// By Q, but with a field on a GPU alone, for many products, and with voxel positions not.
     #[default]
     Auto,
-    /// By Q, a multiplication on the doubled grid; with a field several of them.
+    /// By Q, a multiplication on a grid of up to twice the size; with a field several of them.
     Toeplitz,
     /// By a forward and an adjoint transform.
     Pair,
@@ -129,7 +129,7 @@ pub struct Info {
     pub fine_grid: [usize; 3],
     /// Width of its spreading function.
     pub width: usize,
-    /// The doubled grid of Q.
+    /// The grid of Q.
     pub q_grid: [usize; 3],
     /// Whether Q is there.
     pub has_q: bool,
@@ -459,7 +459,7 @@ impl Mri {
             each!(&plan.engine, e => (e.fine_grid(), e.terms(), e.has_q()));
         let images = plan.images();
         let (normal_terms, normal_error) = each!(&plan.engine, e => e.normal_terms());
-        let (q_grid, replaced, lambda_limit) = (doubled(plan.geometry.grid), self.replaced, self.lambda_limit);
+        let (q_grid, replaced, lambda_limit) = (self.q_grid()?, self.replaced, self.lambda_limit);
         Ok(Info {
             fine_grid,
             width,

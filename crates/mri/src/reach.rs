@@ -62,6 +62,12 @@ impl Reach {
         Ok(Self { unit, sizes: [grid[2], grid[1], grid[0]], dims, plane: grid[0] == 1 })
     }
 
+    /// Voxels along z, y, x.
+    pub(super) fn grid(&self) -> [usize; 3] {
+        let [nx, ny, nz] = self.sizes;
+        [nz, ny, nx]
+    }
+
     /// Ends of the unit's range along the axes.
     pub(super) fn bounds(&self) -> [f64; 3] {
         self.sizes.map(|n| self.unit.bound(n))

@@ -17,12 +17,17 @@ pub struct Trajectory {
     device: Option<DevicePoints>,
     samples: usize,
     dims: usize,
-    /// The image is one voxel deep.
-    plane: bool,
+    /// Of the image, along z, y, x.
+    grid: [usize; 3],
     /// Largest values along x, y, z in the unit that it was given in.
     bounds: [f64; 3],
     suspicion: Option<String>,
+    /// See [`Trajectory::off_whole`].
+    off_whole: OnceLock<[f64; 3]>,
 }
+
+/// Cycles in the field of view from which on samples are off whole numbers of them, for any tolerance.
+const OFF: f64 = 0.01;
 
 /// Samples that a thread takes at a time.
 const GRAIN: usize = 1 << 14;
@@ -85,9 +90,10 @@ impl Trajectory {
 
     /// What it is besides its samples.
     fn of(reach: &Reach, samples: usize, largest: &[f64; 3]) -> Self {
-        let Reach { dims, plane, .. } = *reach;
+        let Reach { dims, .. } = *reach;
         let (bounds, suspicion) = (reach.bounds(), reach.suspicion(samples, largest));
-        Self { axes: OnceLock::new(), device: None, samples, dims, plane, bounds, suspicion }
+        let (axes, off_whole) = (OnceLock::new(), OnceLock::new());
+        Self { axes, device: None, samples, dims, grid: reach.grid(), bounds, suspicion, off_whole }
     }
 
     /// Of a part of the samples.
@@ -110,15 +116,22 @@ impl Trajectory {
             device,
             samples: range.len(),
             dims: self.dims,
-            plane: self.plane,
+            grid: self.grid,
             bounds: self.bounds,
             suspicion: None,
+            // As of all samples, so that parts are on the same grids.
+            off_whole: OnceLock::from(self.off_whole()?),
         })
     }
 
     /// Samples.
     pub fn samples(&self) -> usize {
         self.samples
+    }
+
+    /// Of the image that it is for, along z, y, x.
+    pub(super) fn grid(&self) -> [usize; 3] {
+        self.grid
     }
 
     /// Axes that it was given with.
@@ -128,7 +141,7 @@ impl Trajectory {
 
     /// Axes along which the image is more than a voxel deep.
     pub(super) fn image_dims(&self) -> usize {
-        if self.plane { 2 } else { self.dims }
+        if self.grid[0] == 1 { 2 } else { self.dims }
     }
 
     /// Cycles per voxel along x, y, z.
@@ -155,6 +168,39 @@ impl Trajectory {
             Some(points) if self.axes.get().is_none() && self.dims == 3 => points.glance(2).map(Some),
             _ => Ok(None),
         }
+    }
+
+    /// How far samples are at most from whole numbers of cycles in the field of view, along z, y, x; infinite where that is [`OFF`] or more.
+    pub(super) fn off_whole(&self) -> Result<[f64; 3]> {
+        if let Some(found) = self.off_whole.get() {
+            return Ok(*found);
+        }
+        let off = |d: usize, axis: &[f64]| {
+            let n = self.grid[2 - d];
+            let of_part =
+                |part: &[f64]| part.iter().map(|k| k * n as f64).map(|k| (k - k.round()).abs()).fold(0.0, f64::max);
+            // Most trajectories are told from their first samples.
+            let first = of_part(&axis[..axis.len().min(GRAIN)]);
+            let all = if first < OFF { axis.par_chunks(GRAIN).map(of_part).reduce(|| 0.0, f64::max) } else { first };
+            if all < OFF { all } else { f64::INFINITY }
+        };
+        let glances = match &self.device {
+            Some(points) if self.axes.get().is_none() => {
+                let glance =
+                    |d: usize| if d < self.dims { points.glance(d).map(|axis| off(d, &axis)) } else { Ok(0.0) };
+                Some([glance(0)?, glance(1)?, glance(2)?])
+            }
+            _ => None,
+        };
+        let found = match glances {
+            Some(off) if off[..self.image_dims()].iter().all(|off| off.is_infinite()) => off,
+            _ => {
+                let axes = self.axes()?;
+                [0, 1, 2].map(|d| off(d, axes[d]))
+            }
+        };
+        let [x, y, z] = found;
+        Ok(*self.off_whole.get_or_init(|| [z, y, x]))
     }
 
     /// What times cycles per voxel along x, y, z is in the unit that it was given in.

@@ -23,7 +23,6 @@ use isocenter_base::cpu::buffer::{Buffer, collected};
 use isocenter_base::cpu::level::Level;
 use isocenter_base::error::{Result, fail};
 use isocenter_nufft::Scalar;
-use isocenter_nufft::toeplitz::differences;
 use isocenter_solve::Vectors;
 use isocenter_solve::cpu::CpuVectors;
 use rustfft::num_complex::Complex;
@@ -85,16 +84,17 @@ impl<T: Scalar> CpuEngine<T> {
     /// What Q is of.
     fn convolutions(&mut self, fourier: &Fourier) -> Result<&Convolutions> {
         if self.convolutions.is_none() {
-            self.convolutions = Some(Convolutions::new(fourier, &self.scan.effects, T::UNIT)?);
+            let grids = self.q_grids(fourier)?;
+            self.convolutions = Some(Convolutions::new(fourier, grids, &self.scan.effects, T::UNIT)?);
         }
         ready(&mut self.convolutions).map(|c| &*c)
     }
 
     /// The transform that makes Q.
     fn transform_of_differences(&mut self, fourier: &Fourier) -> Result<Transform<T>> {
-        let fourier = self.convolutions(fourier)?.fourier;
+        let Convolutions { fourier, grids, .. } = *self.convolutions(fourier)?;
         let of = (&self.scan.trajectory, &Effects::default());
-        Transform::new(&fourier, self.level, differences(self.scan.grid), of, 1)
+        Transform::new(&fourier, self.level, grids.differences, of, 1)
     }
 
     /// What Q is made with.
@@ -110,9 +110,7 @@ impl<T: Scalar> CpuEngine<T> {
 
     /// Bytes that Q holds, and those besides while it is made.
     fn q_memory(&mut self, fourier: &Fourier) -> Result<[u64; 2]> {
-        let grid = self.scan.grid;
-        let convolutions = self.convolutions(fourier)?;
-        Ok(Q::<T>::memory(grid, convolutions))
+        Ok(Q::<T>::memory(self.convolutions(fourier)?))
     }
 
     /// Bytes of the transform that makes Q.
@@ -415,8 +413,8 @@ impl<T: Scalar> Engine for CpuEngine<T> {
         }
         let kind = self.kind_of_q(fourier)?;
         job.enter(Stage::Toeplitz);
-        let grid = differences(self.scan.grid);
-        let mut kernel = self.vectors.uninitialised(grid.iter().product())?;
+        let grids = self.convolutions(fourier)?.grids;
+        let mut kernel = self.vectors.uninitialised(grids.differences.iter().product())?;
         let mut samples = self.vectors.uninitialised(self.scan.samples())?;
         let mut transform = Some(self.transform_of_differences(fourier)?);
         ready(&mut transform)?.prepare()?;
@@ -431,7 +429,7 @@ impl<T: Scalar> Engine for CpuEngine<T> {
                 transform = None;
             }
             if let Some(kind) = kind.take() {
-                q = Some(Q::new(self.scan.grid, kind)?);
+                q = Some(Q::new(grids, kind)?);
             }
             ready(&mut q)?.push_kernel(&kernel)?;
         }
@@ -448,8 +446,8 @@ impl<T: Scalar> Engine for CpuEngine<T> {
         spectrum.map(|q| collected(q.iter().map(|v| v.wide()))).transpose()
     }
 
-    fn set_q(&mut self, q: &[f64]) -> Result<()> {
-        let mut made = Q::new(self.scan.grid, Kind::Alone)?;
+    fn set_q(&mut self, fourier: &Fourier, q: &[f64]) -> Result<()> {
+        let mut made = Q::new(self.q_grids(fourier)?, Kind::Alone)?;
         made.push_spectrum(converted(q)?)?;
         self.q = Some(made);
         Ok(())

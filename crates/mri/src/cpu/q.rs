@@ -1,4 +1,4 @@
-//! Q on the processor: F^H W F as a multiplication on a doubled grid, with a field as several between factors of voxels, and with a basis
+//! Q on the processor: F^H W F as a multiplication on a larger grid, with a field as several between factors of voxels, and with a basis
 //! as a matrix of them between images.
 
 use super::coils::{combine, multiply};
@@ -10,14 +10,14 @@ use isocenter_base::cpu::fft::{Axis, BoxFft};
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Error, Result, fail};
 use isocenter_nufft::Scalar;
-use isocenter_nufft::toeplitz::{differences, doubled};
+use isocenter_nufft::toeplitz::Grids;
 use rustfft::FftDirection;
 use rustfft::num_complex::Complex;
 
 /// Q and what applies it.
 pub(super) struct Q<T: Scalar> {
     plan: Plan<T>,
-    /// Of each convolution, on the doubled grid.
+    /// Of each convolution.
     spectra: Vec<Buffer<T>>,
     kind: Kind<T>,
 }
@@ -49,8 +49,8 @@ impl<T: Scalar> Factors<T> {
 
 /// Convolutions of images on one grid.
 pub(super) struct Plan<T: Scalar> {
-    grid: [usize; 3],
-    /// The doubled grid's planes (of a stack), rows and columns.
+    grids: Grids,
+    /// The spectrum's planes (of a stack), rows and columns.
     len: [usize; 3],
     /// Between planes, and between rows.
     strides: [usize; 2],
@@ -59,7 +59,7 @@ pub(super) struct Plan<T: Scalar> {
     /// 1, and the inverse transform's scale.
     ones: [Vec<T>; 3],
     scale: [Vec<T>; 3],
-    /// The doubled grid, of each image.
+    /// On the grid of the spectrum, of each image.
     work: Vec<Buffer<Complex<T>>>,
 }
 
@@ -79,25 +79,26 @@ fn strides(ly: usize, lx: usize) -> [usize; 2] {
 
 impl<T: Scalar> Q<T> {
     /// Bytes that it holds, and those besides while it is made.
-    pub(super) fn memory(grid: [usize; 3], of: &Convolutions) -> [u64; 2] {
+    pub(super) fn memory(of: &Convolutions) -> [u64; 2] {
+        let Grids { image: grid, differences, spectrum } = of.grids;
         let count = |g: [usize; 3]| g.iter().fold(1u64, |a, n| a.saturating_mul(*n as u64));
         let (complex, convolutions) = (size_of::<Complex<T>>() as u64, of.count() as u64);
-        let [_, ly, lx] = stacked(doubled(grid), grid[0] == 1);
-        let padded = count(doubled(grid)) / (ly * lx) as u64 * strides(ly, lx)[0] as u64;
-        let spectra = (count(doubled(grid)) * size_of::<T>() as u64).saturating_mul(convolutions);
+        let [_, ly, lx] = stacked(spectrum, grid[0] == 1);
+        let padded = count(spectrum) / (ly * lx) as u64 * strides(ly, lx)[0] as u64;
+        let spectra = (count(spectrum) * size_of::<T>() as u64).saturating_mul(convolutions);
         let (images, works) = match of.kind() {
             convolutions::Kind::Alone => (0, 1),
             convolutions::Kind::Factors => (count(grid).saturating_mul((convolutions + 2) * complex), 1),
             convolutions::Kind::Mixed(mixing) => (0, mixing.images as u64),
         };
         let held = (padded * works).saturating_mul(complex).saturating_add(spectra).saturating_add(images);
-        [held, count(differences(grid)).saturating_mul(complex)]
+        [held, count(differences).saturating_mul(complex)]
     }
 
     /// Without convolutions yet.
-    pub(super) fn new(grid: [usize; 3], kind: Kind<T>) -> Result<Self> {
+    pub(super) fn new(grids: Grids, kind: Kind<T>) -> Result<Self> {
         let works = if let Kind::Mixed(mixing) = &kind { mixing.images } else { 1 };
-        Ok(Self { plan: Plan::new(grid, works)?, spectra: Vec::new(), kind })
+        Ok(Self { plan: Plan::new(grids, works)?, spectra: Vec::new(), kind })
     }
 
     /// The next convolution, from q on the grid of differences.
@@ -115,7 +116,7 @@ impl<T: Scalar> Q<T> {
         Ok(())
     }
 
-    /// The first convolution's Q on the doubled grid, frequency 0 first along every axis.
+    /// The first convolution's Q on its grid, frequency 0 first along every axis.
     pub(super) fn spectrum(&self) -> Option<&[T]> {
         self.spectra.first().map(|s| &**s)
     }
@@ -140,8 +141,8 @@ impl<T: Scalar> Q<T> {
 }
 
 impl<T: Scalar> Plan<T> {
-    fn new(grid: [usize; 3], works: usize) -> Result<Self> {
-        let len = doubled(grid);
+    fn new(grids: Grids, works: usize) -> Result<Self> {
+        let Grids { image: grid, spectrum: len, .. } = grids;
         let axis = |d: usize| Axis { len: len[d], start: 0, count: grid[d] };
         let axes = stacked([axis(0), axis(1), axis(2)], grid[0] == 1);
         let len = axes.map(|a| a.len);
@@ -151,14 +152,17 @@ impl<T: Scalar> Plan<T> {
         let scale = axes.map(|a| vec![T::of(1.0 / a.len as f64); a.count]);
         let (to_spectrum, to_image) = (fft(FftDirection::Forward)?, fft(FftDirection::Inverse)?);
         let work = (0..works).map(|_| Buffer::zeroed(to_spectrum.grid_len())).collect::<Result<_>>()?;
-        Ok(Self { grid, len, strides, to_spectrum, to_image, ones, scale, work })
+        Ok(Self { grids, len, strides, to_spectrum, to_image, ones, scale, work })
     }
 
     /// Q of q on the grid of differences.
     fn spectrum(&mut self, kernel: &[Complex<T>]) -> Result<Buffer<T>> {
-        let (grid, len) = (self.grid, doubled(self.grid));
-        let axis = |d: usize| Axis { len: len[d], start: (len[d] + 1 - grid[d]) % len[d], count: 2 * grid[d] - 1 };
-        let axes = stacked([axis(0), axis(1), axis(2)], grid[0] == 1);
+        let Grids { image, differences, spectrum: len } = self.grids;
+        let axis = |d: usize| {
+            let count = differences[d];
+            Axis { len: len[d], start: (len[d] - count / 2) % len[d], count }
+        };
+        let axes = stacked([axis(0), axis(1), axis(2)], image[0] == 1);
         let fft = BoxFft::new(axes, self.strides, FftDirection::Forward)?;
         let work = &mut self.work[0];
         fft.expand(kernel, &axes.map(|a| vec![T::of(1.0); a.count]), work)?;
@@ -196,7 +200,7 @@ impl<T: Scalar> Plan<T> {
         from: &[Complex<T>],
         to: &mut [Complex<T>],
     ) -> Result<()> {
-        let voxels = self.grid.iter().product();
+        let voxels = self.grids.image.iter().product();
         for (work, image) in self.work.iter_mut().zip(from.chunks_exact(voxels)) {
             self.to_spectrum.expand(image, &self.ones, work)?;
         }

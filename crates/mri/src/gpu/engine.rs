@@ -31,7 +31,6 @@ use isocenter_base::gpu::fft::{Images, Maps};
 use isocenter_base::gpu::{Device, Lent, Queue, Span, WorkspaceBytes, then_wait};
 use isocenter_nufft::Scalar;
 use isocenter_nufft::gpu::mixes;
-use isocenter_nufft::toeplitz::{differences, doubled};
 use isocenter_solve::Vectors;
 use isocenter_solve::gpu::{DeviceVector, GpuVectors};
 use rustfft::num_complex::Complex;
@@ -152,14 +151,15 @@ impl<T: Scalar> GpuEngine<T> {
         let Self { vectors, scan, convolutions: Some(of), coil_kernels, weights, .. } = &*self else {
             fail!(Internal, "no convolutions")
         };
-        let (queue, grid, samples) = (&vectors.queue, differences(scan.grid), scan.samples());
+        let (queue, grids, samples) = (&vectors.queue, of.grids, scan.samples());
         let kind = match (of.of_voxels::<T>()?, of.kind()) {
             (Some(factors), _) => Kind::Factors(queue.upload(&factors)?),
             (None, convolutions::Kind::Mixed(mixing)) => Kind::Mixed(mixing),
             (None, _) => Kind::Alone,
         };
-        let sums = Transform::<T>::new(&of.fourier, queue, grid, (&scan.trajectory, &Effects::default()), 1)?;
-        let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(scan.grid);
+        let sums =
+            Transform::<T>::new(&of.fourier, queue, grids.differences, (&scan.trajectory, &Effects::default()), 1)?;
+        let taken = (samples * T::PRECISION.complex()) as u64 + Q::<T>::bytes_while_made(grids);
         let place = self.place(sums.bytes() + taken);
         let mut values = Buffer::<Complex<T>>::zeroed(if alone { 0 } else { samples })?;
         let fill = |index, kernel| {
@@ -180,7 +180,7 @@ impl<T: Scalar> GpuEngine<T> {
             }
         };
         // SAFETY: the GPU is current inside `within`. This waits for the stream, so that the sums can go.
-        let q = unsafe { Q::from_kernels(queue, scan.grid, (of.count(), kind), fill)? };
+        let q = unsafe { Q::from_kernels(queue, grids, (of.count(), kind), fill)? };
         self.q = Some(q);
         Ok(())
     }
@@ -242,7 +242,8 @@ impl<T: Scalar> GpuEngine<T> {
     /// What Q is of.
     fn convolutions(&mut self, fourier: &Fourier) -> Result<&Convolutions> {
         if self.convolutions.is_none() {
-            self.convolutions = Some(Convolutions::new(fourier, &self.scan.effects, T::UNIT)?);
+            let grids = self.q_grids(fourier)?;
+            self.convolutions = Some(Convolutions::new(fourier, grids, &self.scan.effects, T::UNIT)?);
         }
         match &self.convolutions {
             Some(c) => Ok(c),
@@ -261,7 +262,7 @@ impl<T: Scalar> GpuEngine<T> {
         let Self { budget, vectors, scan, q, convolutions, .. } = self;
         let of = convolutions.as_ref().filter(|_| solve.toeplitz);
         let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, of, q.is_some())?;
-        let to_make = of.filter(|_| q.is_none()).map_or(0, |of| Q::<T>::bytes_of(scan.grid, of));
+        let to_make = of.filter(|_| q.is_none()).map_or(0, |of| Q::<T>::bytes_of(of));
         Ok((fixed + to_make, workspace))
     }
 }
@@ -394,8 +395,7 @@ impl<T: Scalar> Engine for GpuEngine<T> {
     }
 
     fn q_bytes(&mut self, fourier: &Fourier) -> Result<u64> {
-        let grid = self.scan.grid;
-        Ok(Q::<T>::bytes_of(grid, self.convolutions(fourier)?))
+        Ok(Q::<T>::bytes_of(self.convolutions(fourier)?))
     }
 
     fn drop_transform(&mut self) {
@@ -443,8 +443,8 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         self.peers.forget_transform();
     }
 
-    fn mixes(&self, images: usize) -> bool {
-        images == 1 || mixes(&self.vectors.queue.device, doubled(self.scan.grid), images, T::PRECISION)
+    fn mixes(&self, grid: [usize; 3], images: usize) -> bool {
+        images == 1 || mixes(&self.vectors.queue.device, grid, images, T::PRECISION)
     }
 
     fn within<R: Send>(&mut self, _: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R> {
@@ -648,9 +648,10 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         self.q.as_ref().map(|q| q.values(&self.vectors.queue)).transpose()
     }
 
-    fn set_q(&mut self, q: &[f64]) -> Result<()> {
+    fn set_q(&mut self, fourier: &Fourier, q: &[f64]) -> Result<()> {
         self.peers.forget_q();
-        self.q = Some(Q::new(&self.vectors.queue, self.scan.grid, self.reals(q)?, (1, Kind::Alone))?);
+        let grids = self.q_grids(fourier)?;
+        self.q = Some(Q::new(&self.vectors.queue, grids, self.reals(q)?, (1, Kind::Alone))?);
         Ok(())
     }
 

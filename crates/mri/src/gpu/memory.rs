@@ -10,7 +10,6 @@ use isocenter_base::context::Context;
 use isocenter_base::error::{Result, fail};
 use isocenter_base::gpu::{Queue, WorkspaceBytes};
 use isocenter_nufft::Scalar;
-use isocenter_nufft::toeplitz::differences;
 
 /// A plan's estimates, which take time to make, and what the present call may take.
 #[derive(Debug)]
@@ -69,23 +68,23 @@ impl Budget {
         q: Option<&Convolutions>,
         has_q: bool,
     ) -> Result<WorkspaceBytes> {
-        let Scan { grid, trajectory, .. } = scan;
+        let Scan { trajectory, .. } = scan;
         let transform = self.of_transform::<T>(queue, scan, fourier)?;
         let mut bytes = transform.workspace;
         if let Some(of) = q {
-            bytes = bytes.max(Q::<T>::workspace_bytes(*grid, scan.coils_per_problem(), of));
+            bytes = bytes.max(Q::<T>::workspace_bytes(scan.coils_per_problem(), of));
         }
         if let Some(of) = q.filter(|_| !has_q) {
             let making = match self.making_q {
                 Some(bytes) => bytes,
                 None => {
-                    let (grid, no_terms) = (differences(*grid), Effects::default());
-                    transform_bytes::<T>(&of.fourier, queue, grid, (trajectory, &no_terms), 1)?
+                    let no_terms = Effects::default();
+                    transform_bytes::<T>(&of.fourier, queue, of.grids.differences, (trajectory, &no_terms), 1)?
                 }
             };
             self.making_q = Some(making);
             let ones = (scan.samples() * T::PRECISION.complex()) as u64;
-            bytes = bytes.max(making.workspace.plus(making.held + ones + Q::<T>::bytes_while_made(*grid)));
+            bytes = bytes.max(making.workspace.plus(making.held + ones + Q::<T>::bytes_while_made(of.grids)));
         }
         Ok(bytes.plus(transform.held))
     }

@@ -11,12 +11,12 @@ use isocenter_base::gpu::fft::{Direction, Images, Maps, PrunedFft};
 use isocenter_base::gpu::{Device, Lent, Queue, WorkspaceBytes, copy_between};
 use isocenter_nufft::Scalar;
 use isocenter_nufft::gpu::{Buffers, MatrixSpectra, Spectra, Strided, Toeplitz};
-use isocenter_nufft::toeplitz::{differences, doubled};
+use isocenter_nufft::toeplitz::Grids;
 use std::marker::PhantomData;
 
 /// Q and what applies it, for images on one grid.
 pub(super) struct Q<T> {
-    grid: [usize; 3],
+    grids: Grids,
     toeplitz: Toeplitz,
     /// `[convolution][kz][ky][kx]`, and of a matrix as [`MatrixSpectra`] says.
     spectra: Lent,
@@ -46,16 +46,11 @@ pub(super) struct QArrays {
 }
 
 impl<T: Scalar> Q<T> {
-    /// From its values on the doubled grid, of so many convolutions.
-    pub(super) fn new(
-        queue: &Queue,
-        grid: [usize; 3],
-        spectra: Lent,
-        (convolutions, kind): (usize, Kind),
-    ) -> Result<Self> {
-        let toeplitz = Toeplitz::new(&queue.device, grid, doubled(grid), T::PRECISION)?;
+    /// From its values, of so many convolutions.
+    pub(super) fn new(queue: &Queue, grids: Grids, spectra: Lent, (convolutions, kind): (usize, Kind)) -> Result<Self> {
+        let toeplitz = Toeplitz::new(&queue.device, grids.image, grids.spectrum, T::PRECISION)?;
         let coil_kernels = CoilKernels::new(&queue.device, T::PRECISION)?;
-        Ok(Self { grid, toeplitz, spectra, kind, convolutions, coil_kernels, real: PhantomData })
+        Ok(Self { grids, toeplitz, spectra, kind, convolutions, coil_kernels, real: PhantomData })
     }
 
     /// Of so many convolutions; `fill(index, kernel)` writes each one's q to complex numbers on the grid of differences. Waits until that
@@ -65,22 +60,22 @@ impl<T: Scalar> Q<T> {
     /// The GPU is current.
     pub(super) unsafe fn from_kernels(
         queue: &Queue,
-        grid: [usize; 3],
+        grids: Grids,
         (convolutions, kind): (usize, Kind),
         mut fill: impl FnMut(usize, u64) -> Result<()>,
     ) -> Result<Self> {
-        let (from, double) = (differences(grid), doubled(grid));
+        let Grids { differences: from, spectrum: to, .. } = grids;
         let numbers = match &kind {
             Kind::Mixed(mixing) => Self::matrix(0, *mixing).numbers(),
             Kind::Alone | Kind::Factors(_) => convolutions,
         };
-        let spectra = queue.pool.take(numbers * Self::spectrum_bytes(grid))?;
+        let spectra = queue.pool.take(numbers * Self::spectrum_bytes(grids))?;
         let taken = |grid: [usize; 3]| queue.pool.take(grid.iter().product::<usize>() * T::PRECISION.complex());
-        let (kernel, complex) = (taken(from)?, taken(double)?);
+        let (kernel, complex) = (taken(from)?, taken(to)?);
         let ones = from.map(|n| vec![1.0; n]);
-        let fft = PrunedFft::new(&queue.device, from, double, ones.each_ref().map(Vec::as_slice), T::PRECISION)?;
+        let fft = PrunedFft::new(&queue.device, from, to, ones.each_ref().map(Vec::as_slice), T::PRECISION)?;
         let scratch = queue.pool.take(fft.scratch_bytes(1))?;
-        let made = Self::new(queue, grid, spectra, (convolutions, kind))?;
+        let made = Self::new(queue, grids, spectra, (convolutions, kind))?;
         let images = Images { address: kernel.address(), maps: None };
         let filled = (0..convolutions).try_for_each(|index| {
             fill(index, kernel.address())?;
@@ -113,14 +108,14 @@ impl<T: Scalar> Q<T> {
             Kind::Factors(factors) => Kind::Factors(copied(factors)?),
             Kind::Mixed(mixing) => Kind::Mixed(*mixing),
         };
-        Self::new(queue, self.grid, copied(&self.spectra)?, (self.convolutions, kind))
+        Self::new(queue, self.grids, copied(&self.spectra)?, (self.convolutions, kind))
     }
 
     fn spectrum(&self, index: usize) -> Strided {
         match self.kind {
             Kind::Mixed(mixing) => Self::matrix(self.spectra.address(), mixing).spectrum(index),
             Kind::Alone | Kind::Factors(_) => {
-                let address = self.spectra.address() + (index * Self::spectrum_bytes(self.grid)) as u64;
+                let address = self.spectra.address() + (index * Self::spectrum_bytes(self.grids)) as u64;
                 Strided { address, stride: 1 }
             }
         }
@@ -130,8 +125,9 @@ impl<T: Scalar> Q<T> {
         MatrixSpectra { address, images, complex, precision: T::PRECISION }
     }
 
-    fn spectrum_bytes(grid: [usize; 3]) -> usize {
-        doubled(grid).iter().product::<usize>() * T::PRECISION.bytes()
+    fn spectrum_bytes(grids: Grids) -> usize {
+        let [_, _, spectrum] = grids.counts();
+        spectrum * T::PRECISION.bytes()
     }
 
     /// Bytes that it holds.
@@ -140,43 +136,44 @@ impl<T: Scalar> Q<T> {
         (self.spectra.bytes() + factors) as u64
     }
 
-    /// Bytes that one for images on this grid holds.
-    pub(super) fn bytes_of(grid: [usize; 3], of: &Convolutions) -> u64 {
-        let spectrum = Self::spectrum_bytes(grid);
+    /// Bytes that one of these holds.
+    pub(super) fn bytes_of(of: &Convolutions) -> u64 {
+        let ([voxels, _, _], spectrum) = (of.grids.counts(), Self::spectrum_bytes(of.grids));
         let bytes = match of.kind() {
             convolutions::Kind::Alone => spectrum,
-            convolutions::Kind::Factors => {
-                of.count() * (spectrum + grid.iter().product::<usize>() * T::PRECISION.complex())
-            }
+            convolutions::Kind::Factors => of.count() * (spectrum + voxels * T::PRECISION.complex()),
             convolutions::Kind::Mixed(mixing) => Self::matrix(0, mixing).numbers() * spectrum,
         };
         bytes as u64
     }
 
     /// Bytes of q and its transform, while Q is made.
-    pub(super) fn bytes_while_made(grid: [usize; 3]) -> u64 {
-        let numbers = differences(grid).iter().product::<usize>() + 2 * doubled(grid).iter().product::<usize>();
+    pub(super) fn bytes_while_made(grids: Grids) -> u64 {
+        let [_, differences, spectrum] = grids.counts();
+        let numbers = differences + 2 * spectrum;
         (numbers * T::PRECISION.complex()) as u64
     }
 
     /// Working memory of a product for an image that so many coils see, or with a field of one coil after the other.
-    pub(super) fn workspace_bytes(grid: [usize; 3], coils: usize, of: &Convolutions) -> WorkspaceBytes {
-        let toeplitz = |images| Toeplitz::workspace_bytes(grid, doubled(grid), T::PRECISION, images);
-        let images = |count: usize| (count * grid.iter().product::<usize>() * T::PRECISION.complex()) as u64;
+    pub(super) fn workspace_bytes(coils: usize, of: &Convolutions) -> WorkspaceBytes {
+        let (Grids { image, spectrum, .. }, [voxels, _, _]) = (of.grids, of.grids.counts());
+        let toeplitz = |images| Toeplitz::workspace_bytes(image, spectrum, T::PRECISION, images);
+        let images = |count: usize| (count * voxels * T::PRECISION.complex()) as u64;
         match of.kind() {
             convolutions::Kind::Alone => side_by_side(toeplitz(1), toeplitz(coils)),
             convolutions::Kind::Factors => side_by_side(toeplitz(1), toeplitz(of.count())).plus(images(2)),
             convolutions::Kind::Mixed(Mixing { images: count, .. }) => {
                 // All images at once: columns are what there can be fewer of.
-                let least = Toeplitz::minimum_bytes(grid, doubled(grid), T::PRECISION, count);
+                let least = Toeplitz::minimum_bytes(image, spectrum, T::PRECISION, count);
                 WorkspaceBytes { minimum: least, ..toeplitz(count) }.plus(images(count))
             }
         }
     }
 
-    /// The first convolution's values on the doubled grid, frequency 0 first.
+    /// The first convolution's values, frequency 0 first.
     pub(super) fn values(&self, queue: &Queue) -> Result<Vec<f64>> {
-        let mut values = Buffer::<T>::zeroed(doubled(self.grid).iter().product())?;
+        let [_, _, count] = self.grids.counts();
+        let mut values = Buffer::<T>::zeroed(count)?;
         queue.fetch(self.spectra.address(), &mut values)?;
         collected(values.iter().map(|v| v.wide()))
     }
@@ -190,7 +187,7 @@ impl<T: Scalar> Q<T> {
         match &self.kind {
             Kind::Alone => {}
             Kind::Factors(factors) => {
-                let factors = Maps { address: factors.address(), stride: self.grid.iter().product() };
+                let factors = Maps { address: factors.address(), stride: self.grids.image.iter().product() };
                 // SAFETY: by this function's contract.
                 return unsafe { self.apply_between(queue, factors, arrays, available, job) };
             }
@@ -251,7 +248,7 @@ impl<T: Scalar> Q<T> {
                 let some = group.min(self.convolutions - first);
                 let spectra = Spectra {
                     address: self.spectrum(first).address,
-                    stride: Self::spectrum_bytes(self.grid) / T::PRECISION.bytes(),
+                    stride: Self::spectrum_bytes(self.grids) / T::PRECISION.bytes(),
                 };
                 let factors = behind::<T>(factors, first);
                 // SAFETY: as above, with factors and spectra of so many convolutions.
@@ -279,7 +276,7 @@ impl<T: Scalar> Q<T> {
         job: &Job,
     ) -> Result<()> {
         let (QArrays { image, out, maps, coils }, images) = (arrays, mixing.images);
-        let voxels: usize = self.grid.iter().product();
+        let voxels: usize = self.grids.image.iter().product();
         let bytes = (voxels * T::PRECISION.complex()) as u64;
         let (seen, available) = match maps {
             Some(_) => {

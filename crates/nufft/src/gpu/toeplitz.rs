@@ -1,6 +1,6 @@
 //! Products with Toeplitz matrices of images, on the GPU: launches `kernels/nufft/toeplitz.cu` and `toeplitz_mixed.cu` between pruned passes.
 //!
-//! out(j) = sum over j' of q(j - j') in(j'), by transforms on a grid of at least 2 n - 1 positions an axis. Of the five passes over
+//! out(j) = sum over j' of q(j - j') in(j'), by transforms on a grid of at least 2 n - 1 positions an axis (of n for a q that repeats itself). Of the five passes over
 //! the grid (x, y, z with the spectrum and back, y, x) none reads padding or writes what is cropped.
 
 use isocenter_base::error::{Result, fail};
@@ -148,9 +148,9 @@ pub struct Toeplitz {
 }
 
 impl Toeplitz {
-    /// On a grid of at least 2 n - 1 positions an axis; one along z for images of one plane.
+    /// On a grid of at least 2 n - 1 positions an axis, or of n where q repeats itself after as many; one along z for images of one plane.
     pub fn new(device: &Arc<Device>, image: [usize; 3], grid: [usize; 3], precision: Precision) -> Result<Self> {
-        if image.contains(&0) || image.iter().zip(grid).any(|(n, g)| g < 2 * n - 1) {
+        if image.contains(&0) || image.iter().zip(grid).any(|(n, g)| g < 2 * n - 1 && g != *n) {
             fail!(Internal, "a grid of {grid:?} does not hold all differences of an image of {image:?}");
         }
         let [gz, gy, gx] = grid;
