@@ -569,7 +569,7 @@ enum {
     // By Q, but with a field on a GPU alone, if iterations times coils are 134 or more or Q is there, of up to 128 turns and if there is
     // memory for it; with voxel positions by pairs.
     ISOC_MRI_NORMAL_KIND_AUTO = 0,
-    // By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
+    // By Q: a multiplication on the grid of isoc_mri_info.q_nx, up to twice the image's; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     ISOC_MRI_NORMAL_KIND_TOEPLITZ = 1,
     // By a forward and an adjoint transform.
     ISOC_MRI_NORMAL_KIND_PAIR = 2,
@@ -1427,7 +1427,7 @@ typedef struct {
     // Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
     // or series of as many images, as fit: 80 of the fewer of both on an H100.
     int64_t block;
-    // 0: each image of a series (isoc_mri_set_basis, isoc_mri_set_frames, isoc_mri_set_windows) has wavelets or edges of its own. Else
+    // 0: each image of a series (isoc_mri_set_basis, isoc_mri_set_frames, isoc_mri_set_windows), or of several sets of maps, has wavelets or edges of its own. Else
     // ISOC_MRI_PENALTY_WAVELETS and ISOC_MRI_PENALTY_VARIATION sum the length over all images of what is at one place, so that images share
     // their wavelets or edges; frames are then solved together.
     uint32_t joint;
@@ -2455,6 +2455,13 @@ isoc_status isoc_mri_get_weights(isoc_mri *mri, const isoc_tensor *weights);
 
 // Sets coil sensitivities S, complex (coils, nz, ny, nx); copied. With them all coils see one image; NULL forgets them, and each coil
 // then has an image of its own.
+//
+// Several sets, (sets, coils, nz, ny, nx), of planes also (sets, coils, ny, nx), as isoc_coil_maps writes them: all coils see the sum of as many
+// images, each by its own set, where one set does not explain the data, as with a field of view smaller than the object (soft SENSE: Uecker et
+// al., Magn. Reson. Med. 71, 2014). Images are then (sets, nz, ny, nx), with a basis (sets x images of a basis, ...), and each has the
+// penalty of an image; the root of the sum of their squares is what to look at.
+//
+// ISOC_STATUS_OUT_OF_RANGE: more sets than coils.
 isoc_status isoc_mri_set_maps(isoc_mri *mri,
                               const isoc_tensor *maps);
 

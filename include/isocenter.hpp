@@ -1447,7 +1447,8 @@ public:
     // Writes the density weights: real (samples).
     outcome<void> get_weights(const tensor &weights) { return detail::call(isoc_mri_get_weights, self(), named("weights", weights)); }
 
-    // Sets coil sensitivities: complex (coils, nz, ny, nx); copied. nullptr: none, an image for each coil.
+    // Sets coil sensitivities: complex (coils, nz, ny, nx), or of several sets (sets, coils, nz, ny, nx), with an image for each; copied. nullptr: none, an image for
+    // each coil.
     outcome<void> set_maps(const const_tensor &maps) { return detail::call(isoc_mri_set_maps, self(), named("maps", maps)); }
 
     // Sets off-resonance, `field` real (nz, ny, nx) in Hz, and decay, real (nz, ny, nx), R2* in 1/s, at `times`, real (samples) in seconds;

@@ -21,21 +21,24 @@ template <class T> __device__ inline void weigh(const Weigh &p) {
 }
 
 // Mirrors `Coils`: coils [coil][voxel] = maps times image, or image = sum over coils of conj(maps) times coils, added to what
-// is there if `add`.
+// is there if `add`. Maps are `map_stride` numbers apart.
 struct Coils {
     const void *maps;
     void *image, *coils;
-    long long voxels, count;
+    long long voxels, count, map_stride;
     int add;
 };
-static_assert(sizeof(Coils) == 48);
+static_assert(sizeof(Coils) == 56);
 
 template <class T> __device__ inline void multiply(const Coils &p) {
     const Complex<T> *maps = static_cast<const Complex<T> *>(p.maps);
+    Complex<T> *coils = static_cast<Complex<T> *>(p.coils);
     each(p.voxels, [&](long long i) {
         Complex<T> v = static_cast<const Complex<T> *>(p.image)[i];
-        for (long long at = i; at < p.count * p.voxels; at += p.voxels)
-            static_cast<Complex<T> *>(p.coils)[at] = maps[at] * v;
+        for (long long c = 0; c < p.count; c++) {
+            Complex<T> product = maps[c * p.map_stride + i] * v, &to = coils[c * p.voxels + i];
+            to = p.add ? to + product : product;
+        }
     });
 }
 
@@ -44,8 +47,8 @@ template <class T> __device__ inline void combine(const Coils &p) {
     Complex<T> *image = static_cast<Complex<T> *>(p.image);
     each(p.voxels, [&](long long i) {
         Complex<T> sum = p.add ? image[i] : Complex<T>{0, 0};
-        for (long long at = i; at < p.count * p.voxels; at += p.voxels)
-            sum = sum + conj(maps[at]) * coils[at];
+        for (long long c = 0; c < p.count; c++)
+            sum = sum + conj(maps[c * p.map_stride + i]) * coils[c * p.voxels + i];
         image[i] = sum;
     });
 }

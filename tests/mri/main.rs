@@ -10,6 +10,7 @@ mod phantom;
 mod radial;
 mod scan;
 mod series;
+mod sets;
 mod sparse;
 mod stack;
 mod stream;

@@ -489,7 +489,7 @@ fn coils_without_maps_have_images_of_their_own() {
 }
 
 /// Spokes through the centre, in a plane or over a sphere; the sample in the middle is at `shift` steps.
-fn spokes(dims: usize, count: usize, readout: usize, shift: f64) -> Vec<[f64; 3]> {
+pub(super) fn spokes(dims: usize, count: usize, readout: usize, shift: f64) -> Vec<[f64; 3]> {
     let mut k = Vec::new();
     for s in 0..count {
         let part = s as f64 / count as f64;

@@ -203,7 +203,7 @@ fn maps_of_nothing_are_remarked_on() {
     let mut plan = Plan::new(&spokes(20, 64, 0.0), 2, Unit::CyclesPerVoxel, [1, 32, 32]).expect("a plan");
     let mut maps = vec![Complex::new(0.0f32, 0.0); 32 * 32];
     let mut set = |maps: &[Complex<f32>]| {
-        plan.mri.set_maps(Some(Array::of(maps, [1, 1, 32, 32]).expect("maps"))).expect("maps");
+        plan.mri.set_maps(Some(Array::of(maps, [1, 1, 1, 32, 32]).expect("maps"))).expect("maps");
         plan.warnings()
     };
     assert_eq!(set(&maps), ["maps are 0 everywhere: no coil sees anything"]);

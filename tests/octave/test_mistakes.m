@@ -98,6 +98,7 @@ function python_order()
     says('MRI.setMaps', 'from Python or C order, write permute(maps, [4 3 2 1]) (permute(maps, [3 4 2 1]) fits too) and make the plan with ''Coils'', 4', ...
          @() alone.setMaps(ones(4, 5, 8, 8)));
     plane = isocenter.MRI(k(1:2, :), 'Size', [8 8], 'Unit', 'cycles_per_voxel', 'Coils', 4);
+    says('MRI.setMaps', 'maps have 5 sets for 4 coils; there must be 1 to 4', @() plane.setMaps(ones(8, 8, 4, 5)));
     says('MRI.setMaps', 'from Python or C order, write permute(maps, [4 3 2 1])', @() plane.setMaps(ones(4, 1, 8, 8)));
     ct = isocenter.CT('Angles', (0:8) * pi / 9, 'Bins', 16, 'Rows', 3);
     says('CT.forward', 'from Python or C order, write permute(volume, [3 2 1]) (permute(volume, [2 3 1]) fits too)', @() ct.forward(ones(3, 16, 16, 'single')));

@@ -67,6 +67,12 @@ function coils()
     check_near('maps', mri.forward(one), expected, 1e-8);
     check_near('maps, nz kept', mri.forward(reshape(one, [n 1])), expected, 1e-8);
     check_near('maps, adjoint', mri.adjoint(expected), sum(conj(maps) .* reshape(E' * expected, [n 3]), 3), 1e-8);
+    sets = noise([n 3 2]); both = noise([n 2]);
+    mri.setMaps(sets);
+    expected = E * reshape(sum(sets .* reshape(both, [n 1 2]), 4), [], 3);
+    check_near('sets of maps', mri.forward(both), expected, 1e-8);
+    check_near('sets of maps, adjoint', mri.adjoint(expected), squeeze(sum(conj(sets) .* reshape(E' * expected, [n 3]), 3)), 1e-8);
+    check_true('sets of maps, images', mri.info().Images == 2);
     mri.setMaps([]);
     check_near('maps forgotten', mri.forward(x), E * reshape(x, [], 3), 1e-8);
 end

@@ -130,7 +130,8 @@ classdef MRI < handle
 
         function setMaps(self, varargin)
             % SETMAPS  Coil sensitivities: all coils then see one image.
-            %   mri.setMaps(MAPS)   complex nx x ny x nz x coils
+            %   mri.setMaps(MAPS)   complex nx x ny x nz x coils; with several sets, nx x ny x nz x coils x sets as coilMaps makes them,
+            %                       coils see the sum of as many images, each by its own set: nx x ny x nz x sets
             %   mri.setMaps([])     forgets them
             isocenter_mex('mri.set_maps', self.id, varargin{:});
         end

@@ -106,8 +106,9 @@ struct ct_sizes {
 };
 struct mri_sizes {
     int64_t nx, ny, nz, samples, coils, axes;
+    int64_t sets; // of maps; 0 without
     int64_t series; // images of what is one image without frames and basis
-    bool is_double, has_maps;
+    bool is_double;
     isoc_mri_options options;
 };
 struct pet_sizes {

@@ -146,9 +146,9 @@ static shape maps_of(const call &c) {
 
 static shape image(const call &c) {
     const mri_sizes &s = c.plan->mri_size;
-    const int64_t images = s.series * (s.has_maps ? 1 : s.coils);
-    if (s.series > 1) return voxels(c, images, "nx x ny x images", "nx x ny x nz x images");
-    if (s.has_maps) return one_image(c);
+    const int64_t images = s.series * (s.sets ? s.sets : s.coils);
+    if (s.series > 1 || s.sets > 1) return voxels(c, images, "nx x ny x images", "nx x ny x nz x images");
+    if (s.sets) return one_image(c);
     return s.coils > 1 ? maps_of(c) : counting_coils(one_image(c), one_image(c).size);
 }
 
@@ -172,7 +172,7 @@ static void destroy(call &c) { plan_destroy(c.plan); }
 static void describe(call &c) {
     const mri_sizes &s = c.plan->mri_size;
     describe_as(c, sized("samples", samples(c)) + ", " + sized("image", image(c)) + ", " + (s.is_double ? "double" : "single") +
-                       " precision, " + (s.has_maps ? "maps" : "no maps"));
+                       " precision, " + (s.sets ? "maps" : "no maps"));
 }
 
 static void set_geometry(call &c) {
@@ -224,7 +224,7 @@ static void set_geometry(call &c) {
     z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.samples = s.g.samples, z.axes = s.g.axes;
     z.coils = s.g.coils ? s.g.coils : 1;
     z.is_double = s.g.precision == ISOC_MRI_PRECISION_DOUBLE;
-    z.has_maps = false, z.series = 1;
+    z.sets = 0, z.series = 1;
     c.plan->configured = true;
 }
 
@@ -261,17 +261,28 @@ static void set_positions(call &c) {
     set_real(c, isoc_mri_set_positions, "positions", size);
 }
 
+// Sets of maps, whose dimension is then in their shape, too.
+static int64_t sets_in(const mxArray *value, shape &maps) {
+    const std::vector<int64_t> found = size_of(value);
+    if (found.size() != maps.size.size() + 1 || !std::equal(maps.size.begin(), maps.size.end(), found.begin())) return 1;
+    maps = { found, maps.size.size() == 3 ? "nx x ny x coils x sets" : "nx x ny x nz x coils x sets" };
+    return found.back();
+}
+
 static void set_maps(call &c) {
     c.takes({ "maps" });
     c.argument(0, "maps");
     const mxArray *value = c.optional(0);
+    int64_t sets = 0;
     if (value) {
-        const array maps(value, "maps", complex, maps_of(c));
+        shape size = maps_of(c);
+        sets = sets_in(value, size);
+        const array maps(value, "maps", complex, size);
         check(isoc_mri_set_maps(c.plan->mri(), maps.tensor()));
     } else {
         check(isoc_mri_set_maps(c.plan->mri(), nullptr));
     }
-    c.plan->mri_size.has_maps = value != nullptr;
+    c.plan->mri_size.sets = sets;
 }
 
 static void set_field(call &c) {
@@ -313,7 +324,7 @@ static void keep_series(call &c) {
     auto info = sized<isoc_mri_info>();
     check(isoc_mri_get_info(c.plan->mri(), &info));
     mri_sizes &s = c.plan->mri_size;
-    s.series = info.images / (s.has_maps ? 1 : s.coils);
+    s.series = info.images / (s.sets ? s.sets : s.coils);
 }
 
 static void set_frames(call &c) {

@@ -523,7 +523,8 @@ class MriNormalKind(IntEnum):
     #: By Q, but with a field on a GPU alone, if iterations times coils are 134 or more or Q is there, of up to 128
     #: turns and if there is memory for it; with voxel positions by pairs.
     AUTO = 0
-    #: By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
+    #: By Q: a multiplication on the grid of isoc_mri_info.q_nx, up to twice the image's; with a field
+    #: isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     TOEPLITZ = 1
     #: By a forward and an adjoint transform.
     PAIR = 2

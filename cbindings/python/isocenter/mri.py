@@ -57,8 +57,7 @@ class MRI(Plan):
         g = self._geometry
         if g is None:
             return self._described()
-        image = (() if self._has_maps or g.coils <= 1 else (g.coils,)) + self.voxels_shape
-        return self._described(samples=self.samples_shape, image=image, unit=_abi.MriUnit(g.unit).name.lower(),
+        return self._described(samples=self.samples_shape, image=self.image_shape, unit=_abi.MriUnit(g.unit).name.lower(),
                                precision=_abi.MriPrecision(g.precision).name.lower(), maps=self._has_maps)
 
     def set_geometry(self, trajectory, *, unit, nx, ny, nz=1, coils=1, samples=None, precision="single", axes=0):
@@ -192,7 +191,12 @@ class MRI(Plan):
         return weights
 
     def set_maps(self, maps):
-        """Sets coil sensitivities: complex (coils, nz, ny, nx); copied. With them all coils see one image. None forgets them."""
+        """Sets coil sensitivities: complex (coils, nz, ny, nx); copied. With them all coils see one image. None forgets them.
+
+        Several sets (sets, coils, nz, ny, nx), or (sets, coils, ny, nx) of a plane, as `coil_maps` makes them: all coils see the sum of as many
+        images, each by its own set, where one does not explain the data (soft SENSE), as with a field of view smaller than the object. Images are
+        then (sets, nz, ny, nx), and the root of the sum of their squares is what to look at.
+        """
         self._set(lib.isoc_mri_set_maps, maps=maps)
         self._has_maps = maps is not None
 
@@ -290,7 +294,7 @@ class MRI(Plan):
 
     @property
     def image_shape(self):
-        """Of an image: `voxels_shape`, after the number of images where there are several: of coils, of frames, of a basis."""
+        """Of an image: `voxels_shape`, after the number of images where there are several: of coils, of sets of maps, of frames, of a basis."""
         images = self.info().images
         return ((images,) if images > 1 else ()) + self.voxels_shape
 

@@ -30,6 +30,8 @@ pub(super) struct Scan {
     pub(super) effects: Effects,
     /// Whether there are, or will be, coil sensitivities: all coils then see one image; without, each coil has an image of its own.
     pub(super) mapped: bool,
+    /// Of sensitivities: all coils see the sum of as many images, each by its own set.
+    pub(super) sets: usize,
     /// Of differences, squared; 1 without weights.
     pub(super) highest_difference_weight: f64,
 }
@@ -43,6 +45,7 @@ impl Scan {
             weights: None,
             effects: Effects::default(),
             mapped: false,
+            sets: 1,
             highest_difference_weight: 1.0,
         }
     }
@@ -65,14 +68,30 @@ impl Scan {
         if self.mapped { self.coils } else { 1 }
     }
 
-    /// Images that a scan gives, `[problem][image of a basis]`.
+    /// Images that a scan gives, `[problem or set][image of a basis]`.
     pub(super) fn images(&self) -> usize {
-        self.problems() * self.effects.images()
+        self.problems() * self.images_per_problem()
+    }
+
+    /// Images of a problem, `[set][image of a basis]`.
+    pub(super) fn images_per_problem(&self) -> usize {
+        self.sets * self.effects.images()
     }
 
     /// Voxels of all images of a problem.
     pub(super) fn unknowns(&self) -> usize {
+        self.images_per_problem() * self.voxels()
+    }
+
+    /// Voxels of all images that a coil sees: the sums of those of sets.
+    pub(super) fn seen(&self) -> usize {
         self.effects.images() * self.voxels()
+    }
+
+    /// Sensitivities of so many voxels are there; none where there are none.
+    pub(super) fn take_maps(&mut self, voxels: Option<usize>) {
+        self.mapped = voxels.is_some();
+        self.sets = voxels.map_or(1, |n| n / (self.coils * self.voxels()).max(1)).max(1);
     }
 
     /// Keeps the highest of squared weights.
@@ -228,6 +247,7 @@ pub(super) trait Engine: Sized + Send {
     fn set_stream(&mut self, stream: usize);
     /// Density weights; forgets Q.
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()>;
+    /// Sensitivities `[coil][set][voxel]`.
     fn set_maps(&mut self, maps: Option<Vector<Self>>) -> Result<()>;
     /// Forgets the transform and Q.
     fn set_effects(&mut self, terms: Effects);

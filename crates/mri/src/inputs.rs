@@ -3,7 +3,7 @@
 use super::basis::Basis;
 use super::cpu::engine::CpuEngine;
 use super::density::{self, Density};
-use super::engine::{Engine, Imaginary, Purpose, Scan, Solve};
+use super::engine::{Engine, Imaginary, Purpose, Scan, Solve, Vector};
 use super::frames::Frames;
 use super::gpu::array::read_host as read_gpu;
 use super::gpu::engine::GpuEngine;
@@ -165,17 +165,21 @@ impl Mri {
         self.store(&values, (to, [values.len()]))
     }
 
-    /// Sets coil sensitivities `[coil][z][y][x]`; None for none.
-    pub fn set_maps(&mut self, maps: Option<Array<4>>) -> Result<()> {
+    /// Sets coil sensitivities `[set][coil][z][y][x]`; None for none.
+    pub fn set_maps(&mut self, maps: Option<Array<5>>) -> Result<()> {
         let context = self.context.clone();
         let policy = context.nan_policy();
+        let Geometry { coils, grid: [nz, ny, nx], .. } = *self.geometry()?;
         if let Some(maps) = &maps {
-            let Geometry { coils, grid: [nz, ny, nx], .. } = *self.geometry()?;
-            self.check(maps.layout(), "maps", [coils, nz, ny, nx])?;
+            let sets = maps.shape()[0];
+            self.check(maps.layout(), "maps", [sets, coils, nz, ny, nx])?;
+            if sets == 0 || sets > coils {
+                fail!(OutOfRange, "maps have {sets} sets for {coils} coils; there must be 1 to {coils}");
+            }
         }
         let (replaced, blind) = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| {
             let maps = match maps {
-                Some(m) => Some(e.read(&m, "maps", policy)?),
+                Some(m) => Some(read_maps(e, &m, policy)?),
                 None => None,
             };
             e.verify()?;
@@ -344,6 +348,23 @@ impl Mri {
             e.within(&context, |e| e.set_matrix(Arc::new(matrix)))
         })
     }
+}
+
+/// Sensitivities `[set][coil][z][y][x]` as an engine takes them, `[coil][set][z][y][x]`.
+fn read_maps<E: Engine>(e: &mut E, maps: &Array<5>, policy: NanPolicy) -> Result<Vector<E>> {
+    let [sets, coils, nz, ny, nx] = maps.shape();
+    if sets == 1 {
+        return e.read(&maps.part(0), "maps", policy);
+    }
+    let voxels = nz * ny * nx;
+    let mut all = e.vectors().uninitialised(sets * coils * voxels)?;
+    for set in 0..sets {
+        let of_set = e.read(&maps.part(set), &format!("maps[{set}]"), policy)?;
+        for coil in 0..coils {
+            e.vectors().copy((&of_set, coil * voxels), (&mut all, (coil * sets + set) * voxels), voxels)?;
+        }
+    }
+    Ok(all)
 }
 
 /// Density weights by an engine for this alone.

@@ -32,7 +32,7 @@ impl<'a, E: Engine> Scratch<'a, E> {
             let parts = [engine.vectors().uninitialised(unknowns)?, engine.vectors().uninitialised(unknowns)?];
             return Ok(Self { samples: None, images: None, frames: Some(FrameParts { sides: frames, parts }) });
         }
-        let (voxels, images) = (engine.scan().voxels(), engine.scan().effects.images());
+        let (voxels, images) = (engine.scan().voxels(), engine.scan().images_per_problem());
         // Identity takes all images at once.
         let one_by_one = images > 1 && solve.lambda > 0.0 && solve.penalty != Penalty::Identity;
         Ok(Self {

@@ -178,7 +178,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Images that `reconstruct` gives, `[frame][problem][image of a basis]`.
+    /// Images that `reconstruct` gives, `[frame][problem or set][image of a basis]`.
     fn images(&self) -> usize {
         let frames = self.frames.as_ref().map_or(1, Frames::count);
         frames * each!(&self.engine, e => e.scan().images())
@@ -306,9 +306,14 @@ impl Mri {
         Ok(each!(&self.plan()?.engine, e => e.scan().samples()))
     }
 
-    /// Images of a scan: 1 with coil maps, else one a coil; with a basis as many for each of its columns, and for each frame.
+    /// Images of a scan: 1 with coil maps, or one a set of them, else one a coil; with a basis as many for each of its columns, and for each frame.
     pub fn images(&self) -> Result<usize> {
         Ok(self.plan()?.images())
+    }
+
+    /// Sets of coil sensitivities; 1 without any.
+    pub fn sets(&self) -> Result<usize> {
+        Ok(each!(&self.plan()?.engine, e => e.scan().sets))
     }
 
     /// Whether there are frames, or a basis.
@@ -401,10 +406,10 @@ impl Mri {
                 "options.penalty is 5 (low_rank), of a series: isoc_mri_set_frames, isoc_mri_set_windows or isoc_mri_set_basis comes first"
             );
         }
-        if lambda > 0.0 && self.options.joint && !penalty.is_quadratic() && !self.is_series()? {
+        if lambda > 0.0 && self.options.joint && !penalty.is_quadratic() && !self.is_series()? && self.sets()? == 1 {
             fail!(
                 NotConfigured,
-                "options.joint is for a series: isoc_mri_set_frames, isoc_mri_set_windows or isoc_mri_set_basis comes first"
+                "options.joint is for a series, or several sets of maps: isoc_mri_set_frames, isoc_mri_set_windows, isoc_mri_set_basis or isoc_mri_set_maps comes first"
             );
         }
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {

@@ -204,12 +204,14 @@ impl Mri<'_> {
     }
 
     fn maps(&mut self) {
-        let (handle, shape) = (self.handle(), self.grids(self.sizes.coils));
+        let (handle, of_set) = (self.handle(), self.grids(self.sizes.coils));
+        let sets = 1 + self.caller.input.below(3) as i64;
+        let shape = if sets == 1 { of_set.to_vec() } else { [&[sets], &of_set[..]].concat() };
         let forget = self.caller.input.odd(2).is_some();
         let maps = if forget { Made::NONE } else { self.input(&shape, C64, &|k| 0.2 + plain(k)) };
         let done = call!(self.caller, isoc_mri_set_maps(handle, maps.tensor));
         if done {
-            self.sizes.images = if maps.tensor.is_null() { self.sizes.coils } else { 1 };
+            self.sizes.images = if maps.tensor.is_null() { self.sizes.coils } else { sets };
         }
         self.caller.done(done, None);
     }

@@ -111,7 +111,7 @@ const MAX_NDIM: usize = 5;
 ///
 /// # Safety
 /// `tensor` is NULL or valid.
-unsafe fn any_sizes(tensor: *const isoc_tensor, name: &str) -> Result<Vec<usize>> {
+pub(super) unsafe fn any_sizes(tensor: *const isoc_tensor, name: &str) -> Result<Vec<usize>> {
     if tensor.is_null() {
         fail!(NullPointer, "{name} is NULL");
     }

@@ -3,7 +3,7 @@
 use super::geometry::MAX_SAMPLES;
 use super::options::MAX_ITERATIONS;
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::{by_coils, expect_by_sample, expect_grids};
+use super::tensors::{expect_by_sample, expect_grids, maps_from};
 use crate::ffi::boundary::{array, count};
 use crate::ffi::tensor::{Expected, isoc_tensor};
 use isocenter_base::array::DType;
@@ -79,6 +79,13 @@ pub unsafe extern "C" fn isoc_mri_get_weights(mri: *mut isoc_mri, weights: *cons
 /// Sets coil sensitivities S, complex (coils, nz, ny, nx); copied. With them all coils see one image; NULL forgets them, and each coil
 /// then has an image of its own.
 ///
+/// Several sets, (sets, coils, nz, ny, nx), of planes also (sets, coils, ny, nx), as isoc_coil_maps writes them: all coils see the sum of as many
+/// images, each by its own set, where one set does not explain the data, as with a field of view smaller than the object (soft SENSE: Uecker et
+/// al., Magn. Reson. Med. 71, 2014). Images are then (sets, nz, ny, nx), with a basis (sets x images of a basis, ...), and each has the
+/// penalty of an image; the root of the sum of their squares is what to look at.
+///
+/// ISOC_STATUS_OUT_OF_RANGE: more sets than coils.
+///
 /// # Safety
 /// `maps` is NULL or valid.
 #[unsafe(no_mangle)]
@@ -87,12 +94,9 @@ pub unsafe extern "C" fn isoc_mri_set_maps(mri: *mut isoc_mri, maps: *const isoc
         if maps.is_null() {
             return mri.set_maps(None);
         }
-        let coils = mri.geometry()?.coils;
         // SAFETY: by this function's contract.
-        unsafe {
-            let parsed = expect_grids(mri, "maps", (coils, "coils"), DType::COMPLEX)?.input(maps);
-            mri.set_maps(Some(by_coils::<_, 4>(mri, parsed, maps, false)?))
-        }
+        let maps = unsafe { maps_from(mri, maps)? };
+        mri.set_maps(Some(maps))
     })
 }
 

@@ -26,7 +26,7 @@ pub enum isoc_mri_normal_kind {
     /// By Q, but with a field on a GPU alone, if iterations times coils are 134 or more or Q is there, of up to 128 turns and if there is
     /// memory for it; with voxel positions by pairs.
     Auto = 0,
-    /// By Q: a multiplication on the doubled grid; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
+    /// By Q: a multiplication on the grid of isoc_mri_info.q_nx, up to twice the image's; with a field isoc_mri_info.normal_terms of them (isoc_mri_set_field).
     Toeplitz = 1,
     /// By a forward and an adjoint transform.
     Pair = 2,
@@ -134,7 +134,7 @@ pub struct isoc_mri_options {
     /// Voxels along an edge of a block of ISOC_MRI_PENALTY_LOW_RANK, up to 64; 0 means 8. A GPU's shared memory takes blocks of as many voxels,
     /// or series of as many images, as fit: 80 of the fewer of both on an H100.
     pub block: i64,
-    /// 0: each image of a series (isoc_mri_set_basis, isoc_mri_set_frames, isoc_mri_set_windows) has wavelets or edges of its own. Else
+    /// 0: each image of a series (isoc_mri_set_basis, isoc_mri_set_frames, isoc_mri_set_windows), or of several sets of maps, has wavelets or edges of its own. Else
     /// ISOC_MRI_PENALTY_WAVELETS and ISOC_MRI_PENALTY_VARIATION sum the length over all images of what is at one place, so that images share
     /// their wavelets or edges; frames are then solved together.
     pub joint: u32,

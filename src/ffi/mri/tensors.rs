@@ -1,5 +1,6 @@
 //! What the calls expect of their tensors.
 
+use super::coils::any_sizes;
 use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
 use isocenter_base::array::{Array, ArrayMut, DType};
 use isocenter_base::error::{Result, Status};
@@ -48,7 +49,12 @@ pub(super) fn expect_grids<'m>(
 }
 
 fn expect_images<'m>(mri: &'m Mri, name: &'static str) -> Result<Expected<'m, 4>> {
-    expect_grids(mri, name, (mri.images()?, if mri.is_series()? { "images" } else { "coils" }), DType::COMPLEX)
+    expect_grids(
+        mri,
+        name,
+        (mri.images()?, if mri.is_series()? || mri.sets()? > 1 { "images" } else { "coils" }),
+        DType::COMPLEX,
+    )
 }
 
 /// An array's elements, or an error that says what its coils have to do with it. `images`: not samples or maps.
@@ -87,6 +93,10 @@ pub(super) unsafe fn by_coils<A, const N: usize>(
         error.message += "; with frames or a basis (isoc_mri_set_frames, isoc_mri_set_basis) there are several images";
         return Err(error);
     }
+    if images && mri.sets()? > 1 {
+        error.message += &format!("; with {} sets of maps (isoc_mri_set_maps) there are as many images", mri.sets()?);
+        return Err(error);
+    }
     let mapped = mri.images()? != coils;
     match first {
         Some(n) if images && mapped && n == coils as i64 => {
@@ -104,6 +114,35 @@ pub(super) unsafe fn by_coils<A, const N: usize>(
         _ => {}
     }
     Err(error)
+}
+
+/// Sensitivities `[set][coil][z][y][x]`; one set may come without its dimension, and planes without z.
+///
+/// # Safety
+/// As for [`Expected::input`].
+pub(super) unsafe fn maps_from<'a>(mri: &Mri, maps: *const isoc_tensor) -> Result<Array<'a, 5>> {
+    let Geometry { coils, grid: [nz, ny, nx], .. } = *mri.geometry()?;
+    // SAFETY: by this function's contract.
+    let sets = match unsafe { any_sizes(maps, "maps") }.unwrap_or_default()[..] {
+        [sets, _, _, _, _] => sets,
+        [sets, found, _, _] if nz == 1 && coils > 1 && found == coils => sets,
+        _ => {
+            let expected = expect_grids(mri, "maps", (coils, "coils"), DType::COMPLEX)?;
+            // SAFETY: as above.
+            let one = unsafe { by_coils::<_, 4>(mri, expected.input(maps), maps, false)? };
+            return Ok(one.stacked());
+        }
+    };
+    let expected = Expected {
+        name: "maps",
+        shape: [sets, coils, nz, ny, nx],
+        dims: ["sets", "coils", "nz", "ny", "nx"],
+        optional: &[2],
+        dtypes: DType::COMPLEX,
+        gpus: mri.gpus(),
+    };
+    // SAFETY: as above.
+    unsafe { expected.input(maps) }
 }
 
 /// # Safety

@@ -21,6 +21,8 @@ mod radial;
 pub(super) mod scan;
 #[path = "../../mri/series.rs"]
 mod series;
+#[path = "../../mri/sets.rs"]
+mod sets;
 #[path = "../../mri/sparse.rs"]
 mod sparse;
 #[path = "../../mri/stack.rs"]

@@ -208,29 +208,19 @@ class Model:
         return self._pattern is None or self._part(self._pattern, at).any()
 
     def _take(self, image, at):
-        """(images, z, y, x) of a problem, as its plan has them."""
-        part = self._part(image, at)
-        if self._mixes():
-            # Images of coils: coils before coefficients.
-            part = (self._part(self._maps, at) * part).sum(-5, keepdims=True)
-            part = numpy.moveaxis(part, -4, 0)
-        elif self._maps is None:
-            part = numpy.moveaxis(part, -4, 0)
+        """(images, z, y, x) of a problem, as its plan has them: coils, or sets of maps, before coefficients."""
+        part = numpy.moveaxis(self._part(image, at), self._first(), 0)
         return numpy.ascontiguousarray(part).reshape((-1, *self._size))
 
     def _put(self, image, at, found):
-        index = self._index(image, at)
+        index, first = self._index(image, at), self._first()
         shape = image[index].shape
-        if self._mixes() or self._maps is None:
-            moved = (shape[-4] if self._maps is None else _size(self._maps, COIL), *shape[:-5], 1, *shape[-3:])
-            found = numpy.moveaxis(numpy.reshape(found, moved), 0, -4)
-        if self._mixes():
-            found = (numpy.conj(self._part(self._maps, at)) * found).sum(-4, keepdims=True)
-        image[index] = numpy.reshape(found, shape)
+        moved = (shape[first], *shape[:first], *shape[first:][1:])
+        image[index] = numpy.moveaxis(numpy.reshape(found, moved), 0, first)
 
-    def _mixes(self):
-        """Several sets of maps, which plans do not have: they get images of coils."""
-        return self._maps is not None and _size(self._maps, MAPS) > 1
+    def _first(self):
+        """The axis that comes first in a plan's images."""
+        return -1 - (COIL if self._maps is None else MAPS)
 
     def _samples(self, at):
         """Of a problem: samples (coils, n), their weights or None, and where they are, (n, 3) in cycles per field of view, with the times of a basis."""
@@ -250,7 +240,7 @@ class Model:
                 (points.reshape(-1, 3), times.reshape(-1)))
 
     def _plan(self, at):
-        key = tuple(self._place(array, at) for array in (self._trajectory, self._pattern, None if self._mixes() else self._maps))
+        key = tuple(self._place(array, at) for array in (self._trajectory, self._pattern, self._maps))
         if key not in self._plans:
             samples, weights, (points, times) = self._samples(at)
             nz, ny, nx = self._size
@@ -259,8 +249,8 @@ class Model:
             if self._basis is not None:
                 basis = self._basis.reshape(_size(self._basis, COEFFICIENTS), _size(self._basis, TIMES)).T
                 plan.set_basis(numpy.ascontiguousarray(basis), times)
-            if self._maps is not None and not self._mixes():
-                plan.set_maps(numpy.ascontiguousarray(self._part(self._maps, at)).reshape(-1, *self._size))
+            if self._maps is not None:
+                plan.set_maps(numpy.ascontiguousarray(self._part(self._maps, at)).reshape(-1, len(samples), *self._size))
             plan.set_weights((numpy.ones(len(points)) if weights is None else weights) * self._gain * self._unit**2)
             plan.set_options(**self._options)
         return self._plans[key]

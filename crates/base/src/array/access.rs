@@ -140,8 +140,20 @@ impl<'a> Array<'a, 2> {
 }
 
 impl<'a> Array<'a, 4> {
+    /// The only one of a first dimension.
+    pub fn stacked(self) -> Array<'a, 5> {
+        Array { layout: self.layout.stacked(), lifetime: PhantomData }
+    }
+
     /// The k-th of the first dimension.
     pub fn part(&self, k: usize) -> Array<'a, 3> {
+        Array { layout: self.layout.part(k), lifetime: PhantomData }
+    }
+}
+
+impl<'a> Array<'a, 5> {
+    /// The k-th of the first dimension.
+    pub fn part(&self, k: usize) -> Array<'a, 4> {
         Array { layout: self.layout.part(k), lifetime: PhantomData }
     }
 }

@@ -12,6 +12,26 @@ pub(super) fn weigh<T: Scalar>(weights: &[T], samples: &mut [Complex<T>]) {
     }
 }
 
+/// coil images = the sum over sets of `maps[set]` times `images[set]`, of as many images a set as there are.
+pub(super) fn see<T: Scalar>(maps: &[Complex<T>], voxels: usize, images: &[Complex<T>], seen: &mut [Complex<T>]) {
+    for (set, (map, images)) in maps.chunks_exact(voxels).zip(images.chunks_exact(seen.len())).enumerate() {
+        if set == 0 {
+            multiply(map, images, seen);
+        } else {
+            for (seen, image) in seen.chunks_exact_mut(voxels).zip(images.chunks_exact(voxels)) {
+                add_products(map, image, seen, true);
+            }
+        }
+    }
+}
+
+/// The other way round: `images[set]` = `images[set]` + conj(`maps[set]`) times coil images.
+pub(super) fn unsee<T: Scalar>(maps: &[Complex<T>], voxels: usize, seen: &[Complex<T>], images: &mut [Complex<T>]) {
+    for (map, images) in maps.chunks_exact(voxels).zip(images.chunks_exact_mut(seen.len())) {
+        combine(map, seen, images);
+    }
+}
+
 /// coil images = map times images, of as many images as there are.
 pub(super) fn multiply<T: Scalar>(map: &[Complex<T>], images: &[Complex<T>], coil_images: &mut [Complex<T>]) {
     for (coil_image, image) in coil_images.chunks_exact_mut(map.len()).zip(images.chunks_exact(map.len())) {

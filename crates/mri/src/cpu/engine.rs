@@ -49,7 +49,7 @@ pub(crate) struct CpuEngine<T: Scalar> {
     scan: Scan,
     /// Density weights; None means 1.
     weights: Option<Buffer<T>>,
-    /// Sensitivities `[coil][voxel]`.
+    /// Sensitivities `[coil][set][voxel]`.
     maps: Option<Buffer<Complex<T>>>,
     regulariser: Regulariser<T>,
     transform: Option<Transform<T>>,
@@ -177,7 +177,7 @@ impl<T: Scalar> Engine for CpuEngine<T> {
     }
 
     fn set_maps(&mut self, maps: Option<Vector<Self>>) -> Result<()> {
-        self.scan.mapped = maps.is_some();
+        self.scan.take_maps(maps.as_ref().map(|maps| maps.len()));
         self.maps = maps;
         Ok(())
     }
@@ -276,10 +276,13 @@ impl<T: Scalar> Engine for CpuEngine<T> {
         let (unknowns, samples) = ((scan.unknowns() * solve.frames) as u64, scan.samples() as u64);
         // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
         let vectors = solve.purpose.vectors(scan.problems(), 6 + solve.solver.more_vectors(scan.grid));
-        let images = scan.problems() as u64 + vectors + if scan.mapped { 2 } else { 0 };
+        let images = scan.problems() as u64 + vectors;
+        let seen = if scan.mapped { 2 * scan.seen() as u64 } else { 0 };
         let held = if solve.holds_samples { scan.coils as u64 } else { 0 };
         let coils = held + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
-        Ok(transforms + complex * (images * unknowns + coils * samples + solve.besides) + self.regulariser.memory())
+        Ok(transforms
+            + complex * (images * unknowns + seen + coils * samples + solve.besides)
+            + self.regulariser.memory())
     }
 
     fn check_memory(&mut self, context: &Context, fourier: &Fourier, solve: &Solve) -> Result<()> {
@@ -343,20 +346,20 @@ impl<T: Scalar> Engine for CpuEngine<T> {
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {
         let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
-        let unknowns = scan.unknowns();
+        let (seen, of_coil) = (scan.seen(), scan.sets * voxels);
         if let Some(lines) = transform.lines() {
             return lines.forward(images, maps.as_deref(), samples, progress);
         }
         let coils = samples.len() / count;
-        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], unknowns)?) } else { None };
+        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], seen)?) } else { None };
         for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
             let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
             match (&*maps, &mut coil_image) {
                 (Some(maps), Some(coil_image)) => {
-                    coils::multiply(&maps[coil * voxels..][..voxels], images, coil_image);
+                    coils::see(&maps[coil * of_coil..][..of_coil], voxels, images, coil_image);
                     transform.forward(coil_image, samples, part)?;
                 }
-                _ => transform.forward(&images[coil * unknowns..][..unknowns], samples, part)?,
+                _ => transform.forward(&images[coil * seen..][..seen], samples, part)?,
             }
         }
         coil_images[0] = coil_image;
@@ -366,14 +369,14 @@ impl<T: Scalar> Engine for CpuEngine<T> {
     fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()> {
         let Self { transform, maps, coil_images, scan, .. } = self;
         let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
-        let unknowns = scan.unknowns();
+        let (seen, of_coil) = (scan.seen(), scan.sets * voxels);
         if let Some(lines) = transform.lines() {
             return lines.adjoint(samples, maps.as_deref(), images, progress);
         }
         let coils = samples.len() / count;
         let mut coil_image = None;
         if maps.is_some() {
-            coil_image = Some(image(&mut coil_images[0], unknowns)?);
+            coil_image = Some(image(&mut coil_images[0], seen)?);
             images.fill(Complex::default());
         }
         for (coil, samples) in samples.chunks_exact(count).enumerate() {
@@ -381,9 +384,9 @@ impl<T: Scalar> Engine for CpuEngine<T> {
             match (&*maps, &mut coil_image) {
                 (Some(maps), Some(coil_image)) => {
                     transform.adjoint(samples, coil_image, part)?;
-                    coils::combine(&maps[coil * voxels..][..voxels], coil_image, images);
+                    coils::unsee(&maps[coil * of_coil..][..of_coil], voxels, coil_image, images);
                 }
-                _ => transform.adjoint(samples, &mut images[coil * unknowns..][..unknowns], part)?,
+                _ => transform.adjoint(samples, &mut images[coil * seen..][..seen], part)?,
             }
         }
         coil_images[0] = coil_image;
@@ -454,18 +457,17 @@ impl<T: Scalar> Engine for CpuEngine<T> {
     }
 
     fn apply_q(&mut self, from: &Vector<Self>, out: &mut Vector<Self>, job: &Job) -> Result<()> {
-        let Self { q, maps, coil_images, .. } = self;
-        let q = ready(q)?;
+        let Self { q, maps, coil_images, scan, .. } = self;
+        let (q, voxels, seen) = (ready(q)?, scan.voxels(), scan.seen());
         let Some(maps) = maps else {
             return q.apply(from, out, job);
         };
-        let [mut coil_image, mut product] =
-            [image(&mut coil_images[0], from.len())?, image(&mut coil_images[1], from.len())?];
+        let [mut coil_image, mut product] = [image(&mut coil_images[0], seen)?, image(&mut coil_images[1], seen)?];
         out.fill(Complex::default());
-        for map in maps.chunks_exact(self.scan.voxels()) {
-            coils::multiply(map, from, &mut coil_image);
+        for maps in maps.chunks_exact(scan.sets * voxels) {
+            coils::see(maps, voxels, from, &mut coil_image);
             q.apply(&coil_image, &mut product, job)?;
-            coils::combine(map, &product, out);
+            coils::unsee(maps, voxels, &product, out);
             job.check()?;
         }
         *coil_images = [Some(coil_image), Some(product)];

@@ -75,7 +75,7 @@ impl LineSums {
         ([1, y, x], width)
     }
 
-    /// samples `[coil][m]` = F images: one for each coil, or with maps one that all see.
+    /// samples `[coil][m]` = F images: one for each coil, or with maps `[coil][set][voxel]` one of each set that all see.
     pub(super) fn forward<T: Scalar>(
         &mut self,
         images: &[Complex<T>],
@@ -84,6 +84,7 @@ impl LineSums {
         progress: Progress,
     ) -> Result<()> {
         let coils = samples.len() / self.samples;
+        let sets = self.sets(maps, coils);
         for group in self.groups(coils) {
             let done = |part: f64| (group.first as f64 + part * group.used as f64) / coils as f64;
             progress(done(0.0))?;
@@ -98,12 +99,22 @@ impl LineSums {
                         let from = &images[row_of(coil)];
                         parts.zip(from).for_each(|((re, im), v)| (*re, *im) = (single(v.re), single(v.im)));
                     }
-                    Some(maps) => {
+                    Some(maps) if sets == 1 => {
                         let from = images[row_of(0)].iter().zip(&maps[row_of(coil)]);
                         parts.zip(from).for_each(|((re, im), (v, map))| {
                             let v = *v * *map;
                             (*re, *im) = (single(v.re), single(v.im));
                         });
+                    }
+                    Some(maps) => {
+                        let seen = |x: usize| {
+                            let products =
+                                (0..sets).map(|set| images[row_of(set)][x] * maps[row_of(coil * sets + set)][x]);
+                            products.fold(Complex::<T>::default(), |sum, v| sum + v)
+                        };
+                        parts
+                            .zip((0..row).map(seen))
+                            .for_each(|((re, im), v)| (*re, *im) = (single(v.re), single(v.im)));
                     }
                 }
                 Ok(())
@@ -130,7 +141,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// images = F^H samples; with maps the sum of what coils see.
+    /// images = F^H samples; with maps the sum of what coils see, for each set.
     pub(super) fn adjoint<T: Scalar>(
         &mut self,
         samples: &[Complex<T>],
@@ -139,6 +150,7 @@ impl LineSums {
         progress: Progress,
     ) -> Result<()> {
         let coils = samples.len() / self.samples;
+        let sets = self.sets(maps, coils);
         if maps.is_some() {
             images.par_iter_mut().for_each(|v| *v = Complex::default());
         }
@@ -164,26 +176,32 @@ impl LineSums {
             }
             progress(done(0.5))?;
             // Rows of all coils' images, or of the one that they share, for whoever comes to them: a row's coils come in their order.
-            let of_group = if maps.is_some() { 0..1 } else { group.first..group.first + group.used };
+            let of_group = if maps.is_some() { 0..sets } else { group.first..group.first + group.used };
             let of_group = &mut images[of_group.start * self.voxels..of_group.end * self.voxels];
             let rows = collected(of_group.chunks_exact_mut(self.row).map(Mutex::new))?;
             let height = self.voxels / self.row;
             let write = |y: usize, image: usize, [re, im]: [&[f32]; 2]| {
                 let parts = re.iter().zip(im).map(|(re, im)| Complex::new(T::of((*re).into()), T::of((*im).into())));
-                let row = if maps.is_some() { y } else { image * height + y };
-                let mut to = rows[row].lock().unwrap_or_else(PoisonError::into_inner);
-                match maps {
-                    None => to.iter_mut().zip(parts).for_each(|(to, v)| *to = v),
-                    Some(maps) => {
-                        let map = &maps[(group.first + image) * self.voxels + y * self.row..][..self.row];
-                        to.iter_mut().zip(parts).zip(map).for_each(|((to, v), map)| *to = *to + map.conj() * v);
-                    }
+                let lock = |row: usize| rows[row].lock().unwrap_or_else(PoisonError::into_inner);
+                let Some(maps) = maps else {
+                    lock(image * height + y).iter_mut().zip(parts).for_each(|(to, v)| *to = v);
+                    return Ok(());
+                };
+                for set in 0..sets {
+                    let map = &maps[((group.first + image) * sets + set) * self.voxels + y * self.row..][..self.row];
+                    let mut to = lock(set * height + y);
+                    to.iter_mut().zip(parts.clone()).zip(map).for_each(|((to, v), map)| *to = *to + map.conj() * v);
                 }
                 Ok(())
             };
             lines.images(group.used, group.count, cells, write)?;
         }
         Ok(())
+    }
+
+    /// Of maps of so many coils.
+    fn sets<T>(&self, maps: Option<&[T]>, coils: usize) -> usize {
+        maps.map_or(1, |maps| maps.len() / (coils * self.voxels))
     }
 
     /// Coils one group after the other.

@@ -24,9 +24,17 @@ struct Coils {
     coils: u64,
     voxels: i64,
     count: i64,
+    map_stride: i64,
     add: i32,
 }
-mirrored!(Coils, 48);
+mirrored!(Coils, 56);
+
+impl Coils {
+    fn new(maps: Maps, (image, coils): (u64, u64), [voxels, count]: [usize; 2], add: bool) -> Self {
+        let [voxels, count, map_stride] = [voxels, count, maps.stride].map(|n| n as i64);
+        Self { maps: maps.address, image, coils, voxels, count, map_stride, add: add.into() }
+    }
+}
 
 /// Kernels for one precision.
 #[derive(Debug)]
@@ -71,7 +79,24 @@ impl CoilKernels {
         coils: u64,
         [voxels, count]: [usize; 2],
     ) -> Result<()> {
-        let arguments = Coils { maps: maps.address, image, coils, voxels: voxels as i64, count: count as i64, add: 0 };
+        let arguments = Coils::new(maps, (image, coils), [voxels, count], false);
+        // SAFETY: by this function's contract; the struct mirrors the kernel's.
+        unsafe { queue.launch_each(&self.multiply, voxels, &arguments) }
+    }
+
+    /// `coils[coil]` = `coils[coil]` + maps times image.
+    ///
+    /// # Safety
+    /// As for [`CoilKernels::multiply`].
+    pub(super) unsafe fn add_products(
+        &self,
+        queue: &Queue,
+        maps: Maps,
+        image: u64,
+        coils: u64,
+        [voxels, count]: [usize; 2],
+    ) -> Result<()> {
+        let arguments = Coils::new(maps, (image, coils), [voxels, count], true);
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
         unsafe { queue.launch_each(&self.multiply, voxels, &arguments) }
     }
@@ -88,8 +113,7 @@ impl CoilKernels {
         coils: u64,
         [voxels, count]: [usize; 2],
     ) -> Result<()> {
-        let arguments =
-            Coils { maps: maps.address, image, coils, voxels: voxels as i64, count: count as i64, add: add.into() };
+        let arguments = Coils::new(maps, (image, coils), [voxels, count], add);
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
         unsafe { queue.launch_each(&self.combine, voxels, &arguments) }
     }

@@ -11,6 +11,7 @@ use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
 use super::points::DevicePoints;
 use super::q::{Kind, Q, QArrays};
+use super::sets::{self, Sets};
 use super::transform::Transform;
 use super::variation::DeviceFields;
 use super::wavelets::DeviceWavelets;
@@ -214,6 +215,91 @@ impl<T: Scalar> GpuEngine<T> {
         Images { address, maps: self.maps() }
     }
 
+    /// Room for what coils see where there are several sets of sensitivities.
+    fn sets(&self) -> Result<Option<Sets<'_>>> {
+        match &self.maps {
+            Some(maps) if self.scan.sets > 1 => {
+                Sets::new::<T>(&self.vectors.queue, &self.coil_kernels, maps.address(), &self.scan).map(Some)
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// samples `[coil][m]` = F images, for the first of the coils.
+    ///
+    /// # Safety
+    /// Both are device memory of these sizes until the stream has passed this; the GPU is current.
+    unsafe fn forward_own(&self, images: u64, samples: u64, coils: usize, progress: Progress) -> Result<()> {
+        let Some(sets) = self.sets()? else {
+            // SAFETY: by this function's contract.
+            return unsafe {
+                self.transform()?.forward(&self.place(0), &self.images(images), samples, coils, progress)
+            };
+        };
+        let seen = Images { address: sets.seen()[0], maps: None };
+        for group in sets.groups(coils) {
+            let part = &mut |f: f64| progress((group.start as f64 + f * group.len() as f64) / coils as f64);
+            // SAFETY: as above.
+            unsafe {
+                sets.see(&group, images)?;
+                let to = samples + self.samples_before(group.start);
+                self.transform()?.forward(&self.place(0), &seen, to, group.len(), part)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// images = F^H samples of the first of the coils.
+    ///
+    /// # Safety
+    /// As for `forward_own`.
+    unsafe fn adjoint_own(&self, samples: u64, images: u64, coils: usize, progress: Progress) -> Result<()> {
+        let Some(sets) = self.sets()? else {
+            // SAFETY: by this function's contract.
+            return unsafe {
+                self.transform()?.adjoint(&self.place(0), samples, &self.images(images), coils, progress)
+            };
+        };
+        let seen = Images { address: sets.seen()[0], maps: None };
+        for group in sets.groups(coils) {
+            let part = &mut |f: f64| progress((group.start as f64 + f * group.len() as f64) / coils as f64);
+            // SAFETY: as above.
+            unsafe {
+                let from = samples + self.samples_before(group.start);
+                self.transform()?.adjoint(&self.place(0), from, &seen, group.len(), part)?;
+                sets.combine(&group, seen.address, images)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// out = F^H W F image by Q.
+    ///
+    /// # Safety
+    /// As for `forward_own`, with maps of so many coils.
+    unsafe fn apply_own_q(&self, q: &mut Q<T>, arrays: QArrays, available: u64, job: &Job) -> Result<()> {
+        let Some(sets) = self.sets()? else {
+            // SAFETY: by this function's contract.
+            return unsafe { q.apply(&self.vectors.queue, arrays, available, job) };
+        };
+        let [image, out] = sets.seen();
+        for group in sets.groups(arrays.coils) {
+            // SAFETY: as above.
+            unsafe {
+                sets.see(&group, arrays.image)?;
+                let seen = QArrays { image, out, maps: None, coils: group.len() };
+                q.apply(&self.vectors.queue, seen, available, job)?;
+                sets.combine(&group, out, arrays.out)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of so many coils' samples.
+    fn samples_before(&self, coil: usize) -> u64 {
+        (coil * self.scan.samples() * T::PRECISION.complex()) as u64
+    }
+
     /// Where a vector's images are, and how many there are.
     fn all_of(&self, images: &DeviceVector) -> (u64, usize) {
         (images.address(), images.count() / self.scan.voxels())
@@ -231,7 +317,7 @@ impl<T: Scalar> GpuEngine<T> {
         let weights = self.weights.as_ref().map_or(0, |w| w.bytes() as u64);
         let maps = match &self.maps {
             Some(maps) => maps.bytes(),
-            None if self.scan.mapped => self.scan.coils * self.scan.voxels() * T::PRECISION.complex(),
+            None if self.scan.mapped => self.scan.sets * self.scan.coils * self.scan.voxels() * T::PRECISION.complex(),
             None => 0,
         } as u64;
         let q = self.q.as_ref().map_or(0, Q::bytes);
@@ -258,7 +344,10 @@ impl<T: Scalar> GpuEngine<T> {
         }
         let results =
             if self.scan.mapped { self.peers.results(self.scan.unknowns()) * T::PRECISION.complex() } else { 0 };
-        let fixed = self.kept_bytes() + vector_bytes::<T>(&self.scan, solve) + results as u64;
+        let fixed = self.kept_bytes()
+            + vector_bytes::<T>(&self.scan, solve)
+            + sets::bytes_seen::<T>(&self.scan)
+            + results as u64;
         let Self { budget, vectors, scan, q, convolutions, .. } = self;
         let of = convolutions.as_ref().filter(|_| solve.toeplitz);
         let workspace = budget.workspace_bytes::<T>(&vectors.queue, scan, fourier, of, q.is_some())?;
@@ -356,9 +445,9 @@ impl<T: Scalar> Engine for GpuEngine<T> {
     }
 
     fn set_maps(&mut self, maps: Option<DeviceVector>) -> Result<()> {
-        self.peers.set_maps(&self.context, &self.vectors.queue, maps.as_ref())?;
+        self.peers.set_maps(&self.context, &self.vectors.queue, (maps.as_ref(), self.scan.coils))?;
         self.crew.dismiss();
-        self.scan.mapped = maps.is_some();
+        self.scan.take_maps(maps.as_ref().map(DeviceVector::count));
         self.maps = maps;
         Ok(())
     }
@@ -572,26 +661,26 @@ impl<T: Scalar> Engine for GpuEngine<T> {
 
     fn forward(&mut self, images: &DeviceVector, samples: &mut DeviceVector, progress: Progress) -> Result<()> {
         let coils = samples.count() / self.scan.samples();
-        let (shares, from) = (self.shares(coils), self.images(images.address()));
+        let shares = self.shares(coils);
         if shares {
             self.peers.forward(&self.vectors.queue, images, samples)?;
         }
         let own = if shares { self.peers.own() } else { coils };
         // SAFETY: vectors of these sizes, which stay in the pool.
-        unsafe { self.transform()?.forward(&self.place(0), &from, samples.address(), own, progress)? };
+        unsafe { self.forward_own(images.address(), samples.address(), own, progress)? };
         if shares { self.peers.join(&self.vectors.queue) } else { Ok(()) }
     }
 
     fn adjoint(&mut self, samples: &DeviceVector, images: &mut DeviceVector, progress: Progress) -> Result<()> {
         let coils = samples.count() / self.scan.samples();
-        let (shares, to) = (self.shares(coils), self.images(images.address()));
+        let shares = self.shares(coils);
         let results = match shares {
             true => self.peers.adjoint(&mut self.vectors, samples, images.count())?,
             false => Vec::new(),
         };
         let own = if shares { self.peers.own() } else { coils };
         // SAFETY: as for `forward`.
-        unsafe { self.transform()?.adjoint(&self.place(0), samples.address(), &to, own, progress)? };
+        unsafe { self.adjoint_own(samples.address(), images.address(), own, progress)? };
         if shares { self.peers.add(&mut self.vectors, results, images) } else { Ok(()) }
     }
 
@@ -622,12 +711,12 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         let shares = self.shares(coils);
         let results = if shares { self.peers.normal(&mut self.vectors, image, false, job)? } else { Vec::new() };
         let own = if shares { self.peers.own() } else { coils };
-        let (from, to, at) = (self.images(image.address()), self.images(out.address()), samples.address());
+        let at = samples.address();
         // SAFETY: vectors of these sizes, which stay in the pool.
         unsafe {
-            self.transform()?.forward(&self.place(0), &from, at, own, &mut |_| job.check())?;
+            self.forward_own(image.address(), at, own, &mut |_| job.check())?;
             self.weigh_coils(at, own)?;
-            self.transform()?.adjoint(&self.place(0), at, &to, own, &mut |_| job.check())?;
+            self.adjoint_own(at, out.address(), own, &mut |_| job.check())?;
         }
         if shares { self.peers.add(&mut self.vectors, results, out) } else { Ok(()) }
     }
@@ -660,10 +749,12 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         let (shares, maps) = (self.shares(self.scan.coils), self.maps());
         let results = if shares { self.peers.normal(&mut self.vectors, image, true, job)? } else { Vec::new() };
         let coils = if shares { self.peers.own() } else { self.scan.coils_per_problem() };
-        let Some(q) = &mut self.q else { fail!(Internal, "no Q was prepared") };
+        let Some(mut q) = self.q.take() else { fail!(Internal, "no Q was prepared") };
         let arrays = QArrays { image: image.address(), out: out.address(), maps, coils };
         // SAFETY: images of the plan's size, which stay in the pool, and maps of so many coils.
-        unsafe { q.apply(&self.vectors.queue, arrays, available, job)? };
+        let applied = unsafe { self.apply_own_q(&mut q, arrays, available, job) };
+        self.q = Some(q);
+        applied?;
         if shares { self.peers.add(&mut self.vectors, results, out) } else { Ok(()) }
     }
 

@@ -24,6 +24,7 @@ pub(super) mod sensitivities;
 mod separable;
 mod separable_adjoint;
 mod separable_forward;
+mod sets;
 mod stack;
 mod stack_kernels;
 mod stack_sizes;

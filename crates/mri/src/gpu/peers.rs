@@ -143,11 +143,16 @@ impl<T: Scalar, E: Member<T>> Peers<T, E> {
         self.each(|peer| peer.engine.set_weights(weights.cloned()))
     }
 
-    /// Each gets its coils' sensitivities from the first GPU's, `[coil][voxel]`. Where one has no memory for them, the first GPU is alone
+    /// Each gets its coils' sensitivities from the first GPU's, `[coil][set][voxel]`, of so many coils. Where one has no memory for them, the first GPU is alone
     /// from now on.
-    pub(super) fn set_maps(&mut self, context: &Context, first: &Queue, maps: Option<&DeviceVector>) -> Result<()> {
+    pub(super) fn set_maps(
+        &mut self,
+        context: &Context,
+        first: &Queue,
+        (maps, coils): (Option<&DeviceVector>, usize),
+    ) -> Result<()> {
         let Some(maps) = maps else { return self.each(|peer| peer.engine.set_maps(None)) };
-        let sent = self.send_maps(first, maps);
+        let sent = self.send_maps(first, maps, coils);
         self.wait()?;
         match sent {
             Err(e) if e.lacks_memory() => {
@@ -159,14 +164,13 @@ impl<T: Scalar, E: Member<T>> Peers<T, E> {
         }
     }
 
-    fn send_maps(&mut self, first: &Queue, maps: &DeviceVector) -> Result<()> {
+    fn send_maps(&mut self, first: &Queue, maps: &DeviceVector, coils: usize) -> Result<()> {
         self.ready.record(&first.stream)?;
         let Self { list, ready, .. } = self;
         for peer in list {
             let device = peer.device.clone();
             let _current = device.enter()?;
-            let voxels = peer.engine.scan().voxels();
-            let part = part::<T>(maps.address(), &peer.coils, voxels);
+            let part = part::<T>(maps.address(), &peer.coils, maps.count() / coils);
             let own = peer.fetch(first, ready, part)?;
             peer.engine.set_maps(Some(own))?;
         }

@@ -40,7 +40,7 @@ pub(super) enum Kind {
 pub(super) struct QArrays {
     pub(super) image: u64,
     pub(super) out: u64,
-    /// None for images that one coil sees as they are.
+    /// None for images that each coil has of its own.
     pub(super) maps: Option<Maps>,
     pub(super) coils: usize,
 }
@@ -201,15 +201,22 @@ impl<T: Scalar> Q<T> {
         let (group, scratch) = self.scratch(queue, coils, available)?;
         let buffers = Buffers { input: image, output: out, scratch: scratch.address() };
         let (spectra, stream) = (Spectra::shared(self.spectra.address()), &queue.stream);
-        let Some(maps) = maps else {
-            // SAFETY: by this function's contract, with as much scratch memory as is asked for.
-            return unsafe { self.toeplitz.apply(spectra, 1, buffers, stream) };
-        };
         for coil in (0..coils).step_by(group) {
             job.check()?;
             let some = group.min(coils - coil);
-            // SAFETY: as above, with maps of so many coils.
-            unsafe { self.toeplitz.apply_coils(spectra, some, behind::<T>(maps, coil), buffers, coil > 0, stream)? };
+            // SAFETY: by this function's contract, with as much scratch memory as is asked for, and maps of so many coils.
+            unsafe {
+                match maps {
+                    Some(maps) => {
+                        let maps = behind::<T>(maps, coil);
+                        self.toeplitz.apply_coils(spectra, some, maps, buffers, coil > 0, stream)?;
+                    }
+                    None => {
+                        let [input, output] = self.images_of([image, out], coil);
+                        self.toeplitz.apply(spectra, some, Buffers { input, output, ..buffers }, stream)?;
+                    }
+                }
+            }
         }
         Ok(())
     }
@@ -239,6 +246,13 @@ impl<T: Scalar> Q<T> {
         let [input, output] = seen.as_ref().map_or([image, out], |[input, output]| [input.address(), output.address()]);
         let buffers = Buffers { input, output, scratch: scratch.address() };
         for coil in 0..coils {
+            let buffers = match maps {
+                Some(_) => buffers,
+                None => {
+                    let [input, output] = self.images_of([image, out], coil);
+                    Buffers { input, output, ..buffers }
+                }
+            };
             if let Some(maps) = maps {
                 // SAFETY: by this function's contract, with room for an image.
                 unsafe { self.coil_kernels.multiply(queue, behind::<T>(maps, coil), image, input, [voxels, 1])? };
@@ -291,9 +305,14 @@ impl<T: Scalar> Q<T> {
         let scratch = queue.pool.take(self.toeplitz.scratch_bytes(images))?;
         let (matrix, stream) = (Self::matrix(self.spectra.address(), mixing), &queue.stream);
         let (Some(maps), Some(seen)) = (maps, seen) else {
-            let buffers = Buffers { input: image, output: out, scratch: scratch.address() };
-            // SAFETY: by this function's contract, with as much scratch memory as is asked for.
-            return unsafe { self.toeplitz.apply_matrix(matrix, buffers, stream) };
+            for coil in 0..coils {
+                job.check()?;
+                let [input, output] = self.images_of([image, out], coil * images);
+                let buffers = Buffers { input, output, scratch: scratch.address() };
+                // SAFETY: by this function's contract, with as much scratch memory as is asked for.
+                unsafe { self.toeplitz.apply_matrix(matrix, buffers, stream)? };
+            }
+            return Ok(());
         };
         let buffers = Buffers { input: seen.address(), output: seen.address(), scratch: scratch.address() };
         let places = |of: u64| (0..images as u64).map(move |k| of + k * bytes);
@@ -312,6 +331,12 @@ impl<T: Scalar> Q<T> {
             }
         }
         Ok(())
+    }
+
+    /// From so many images on.
+    fn images_of(&self, of: [u64; 2], first: usize) -> [u64; 2] {
+        let [voxels, _, _] = self.grids.counts();
+        of.map(|address| address + (first * voxels * T::PRECISION.complex()) as u64)
     }
 
     /// How many of so many images are convolved side by side, and scratch memory for them.
