@@ -1371,7 +1371,7 @@ typedef struct {
     uint32_t unit;
     // An isoc_mri_precision.
     uint32_t precision;
-    // Axes of the trajectory: 2 (for planes) or 3; 0 means 2 where nz is 1, else 3.
+    // Axes of the trajectory: 1 (for lines, ny = nz = 1), 2 (for planes) or 3; 0 means 2 where nz is 1, else 3.
     uint32_t axes;
     // Voxels along x.
     int64_t nx;
@@ -2419,7 +2419,7 @@ isoc_status isoc_mri_create(const isoc_context *ctx, isoc_mri **out);
 // Destroys a plan; NULL is accepted, a handle destroyed already is ISOC_STATUS_INVALID_HANDLE.
 isoc_status isoc_mri_destroy(isoc_mri *mri);
 
-// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64, on the host or on the GPU; copied.
+// Sets image and trajectory, (samples, 2) for a plane, (samples, 3) for a volume or, with geometry.axes 1, (samples) for a line, x first, f32 or f64, on the host or on the GPU; copied.
 // A plan on a GPU keeps it there, 8 bytes a number, if it came from there or has 65,536 samples or more, and if that is no more than a
 // sixteenth of the memory; isoc_mri_memory counts it. Samples out of the
 // unit's range are an error that names the first one and the units that all would fit, or, up to a tenth beyond, what to do; samples that all stay below a quarter of it

@@ -221,7 +221,7 @@ fn sets_that_do_not_fit_are_refused() {
         (vec![4, 3, 9, 10], Status::OutOfRange, "maps have 4 sets for 3 coils"),
         (vec![2, 2, 1, 9, 10], Status::TensorShape, "(sets, coils, nz, ny, nx)"),
         (vec![2, 3, 1, 10, 9], Status::TensorShape, "of as many elements"),
-        (vec![2, 4, 9, 10], Status::TensorShape, "geometry.coils is 3"),
+        (vec![2, 4, 9, 10], Status::TensorShape, "maps.shape[1] is 4; it must be 1"),
         (vec![1, 2, 3, 1, 9, 10], Status::TensorNdim, "maps.ndim is 6"),
     ] {
         assert_eq!(attempt(&scan, &maps, &shape), status, "{shape:?}: {}", said());

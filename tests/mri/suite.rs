@@ -196,6 +196,36 @@ fn every_unit_means_the_same_points() {
     assert_eq!(scan.try_geometry(0, 1.0, true), Status::UnknownValue);
 }
 
+/// A trajectory of one axis is that of a plane of one row, whose second axis is 0: the same results, whatever the shape of its tensor.
+#[test]
+fn a_line_has_one_axis() {
+    let Some(device) = device() else { return };
+    let k: Vec<[f64; 3]> = points(90, 2, 91).into_iter().map(|[x, _, _]| [x, 0.0, 0.0]).collect();
+    for double in [false, true] {
+        let scan = Scan::new(device, [1, 1, 12], k.clone(), 2, double);
+        let line = Scan::new(device, [1, 1, 12], k.clone(), 2, double);
+        let values: Vec<f64> = k.iter().map(|k| 12.0 * k[0]).collect();
+        let geometry = isoc_mri_geometry { axes: 1, ..line.geometry(2, double) };
+        for shape in [vec![90], vec![90, 1]] {
+            // SAFETY: valid pointers.
+            ok(unsafe { isoc_mri_set_geometry(line.mri, &geometry, &tensor(&values, &shape)) });
+            let (image, samples) = (random(24, 92), random(180, 93));
+            let e = error(&line.forward(&image), &scan.exact_forward(&image));
+            assert!(e <= if double { 1e-9 } else { 1e-5 }, "double {double}: {e:.1e}");
+            // As divided and multiplied by 12, points differ by rounding.
+            let same = |a: &[C], b: &[C]| error(a, b) <= if double { 1e-12 } else { 1e-6 };
+            assert!(same(&line.forward(&image), &scan.forward(&image)));
+            assert!(same(&line.to_image(isoc_mri_adjoint, &samples), &scan.to_image(isoc_mri_adjoint, &samples)));
+        }
+        let plane = Scan::new(device, [1, 2, 12], k.clone(), 2, double);
+        let wrong = isoc_mri_geometry { axes: 1, ..plane.geometry(2, double) };
+        // SAFETY: valid pointers.
+        let status = unsafe { isoc_mri_set_geometry(plane.mri, &wrong, &tensor(&values, &[90, 1])) };
+        assert_eq!(status, Status::OutOfRange);
+        assert!(said().contains("geometry.axes is 1 with ny = 2 and nz = 1"), "{}", said());
+    }
+}
+
 /// By Q, by a pair of transforms, and by the model, each to the transforms' tolerance.
 #[test]
 fn q_is_the_normal_operator() {

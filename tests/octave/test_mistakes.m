@@ -97,6 +97,8 @@ function python_order()
     says('MRI.forward', 'from Python or C order, write permute(image, [3 2 1]) (permute(image, [2 3 1]) fits too)', @() alone.forward(ones(5, 8, 8)));
     says('MRI.setMaps', 'from Python or C order, write permute(maps, [4 3 2 1]) (permute(maps, [3 4 2 1]) fits too) and make the plan with ''Coils'', 4', ...
          @() alone.setMaps(ones(4, 5, 8, 8)));
+    says('MRI.setGeometry', 'it must be 2 x samples or 3 x samples, x first, or 1 x samples of a line', ...
+         @() isocenter.MRI(rand(4, 9) - 0.5, 'Size', [8 1], 'Unit', 'cycles_per_voxel'));
     plane = isocenter.MRI(k(1:2, :), 'Size', [8 8], 'Unit', 'cycles_per_voxel', 'Coils', 4);
     says('MRI.setMaps', 'maps have 5 sets for 4 coils; there must be 1 to 4', @() plane.setMaps(ones(8, 8, 4, 5)));
     says('MRI.setMaps', 'from Python or C order, write permute(maps, [4 3 2 1])', @() plane.setMaps(ones(4, 1, 8, 8)));

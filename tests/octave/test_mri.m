@@ -77,6 +77,15 @@ function coils()
     check_near('maps forgotten', mri.forward(x), E * reshape(x, [], 3), 1e-8);
 end
 
+function a_line()
+    rand('seed', 6);
+    n = [16 1]; k = rand(1, 50) - 0.5;
+    E = exp(-2i * pi * k.' * ((0:15) - 8));
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
+    x = noise([16 1]);
+    check_near('a line', mri.forward(x), E * x, 1e-8);
+end
+
 function extras()
     rand('seed', 5);
     n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n); x = noise(n);

@@ -8,7 +8,7 @@ classdef MRI < handle
 %   Model: s(m, c) = sum over r of S(r, c) rho(r) exp(-2 pi i k(:, m) . r); voxel j of an axis of N, counted from 1, is at position
 %   j - 1 - floor(N / 2). An image and samples are complex single or complex double, and results are of the input's class; a real
 %   array is taken as complex, at the price of a copy. Dimensions of 1 may be left out.
-%     trajectory   2 x samples or 3 x samples, x first, single or double
+%     trajectory   2 x samples or 3 x samples, x first, or 1 x samples of a line (Size [nx 1]), single or double
 %     image        nx x ny x nz; without coil maps nx x ny x nz x coils. A plane leaves nz out
 %     samples      samples x coils
 %     maps         nx x ny x nz x coils, complex

@@ -197,7 +197,8 @@ static void set_geometry(call &c) {
                       "write [real(trajectory(:)), imag(trajectory(:))].'");
     }
     const size_t axes = mxGetM(trajectory), number_of = mxGetN(trajectory);
-    const auto counts_axes = [](int64_t n) { return n == 2 || n == 3; };
+    const bool is_line = size[1] == 1 && size[2] == 1;
+    const auto counts_axes = [&](int64_t n) { return n == 2 || n == 3 || (n == 1 && is_line); };
     if (given.size() != 2 || !counts_axes(given[0]) || number_of == 0) {
         const std::string rows = std::to_string(given[0]), columns = std::to_string(given.back());
         std::string hint;
@@ -211,7 +212,7 @@ static void set_geometry(call &c) {
             hint = ": from Python or C order, write reshape(permute(trajectory, [" + order + "]), " + columns + ", []); where samples of a spoke are along "
                    "the first dimension, reshape(trajectory, [], " + columns + ").'";
         }
-        fail("arrayShape", "trajectory is %s; it must be 2 x samples or 3 x samples, x first%s", times(given).c_str(), hint.c_str());
+        fail("arrayShape", "trajectory is %s; it must be 2 x samples or 3 x samples, x first%s%s", times(given).c_str(), is_line ? ", or 1 x samples of a line" : "", hint.c_str());
     }
     if (axes == 2 && size[2] > 1)
         fail("arrayShape", "trajectory is %s; of a volume, Size [%lld %lld %lld], it must be 3 x samples", times(given).c_str(),
@@ -221,7 +222,7 @@ static void set_geometry(call &c) {
     const array k(trajectory, "trajectory", real, { { s.g.axes, s.g.samples }, "axes x samples" });
     check(isoc_mri_set_geometry(c.plan->mri(), &s.g, k.tensor()), "invalidGeometry");
     mri_sizes &z = c.plan->mri_size;
-    z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.samples = s.g.samples, z.axes = s.g.axes;
+    z.nx = s.g.nx, z.ny = s.g.ny, z.nz = s.g.nz, z.samples = s.g.samples, z.axes = std::max(s.g.axes, 2U);
     z.coils = s.g.coils ? s.g.coils : 1;
     z.is_double = s.g.precision == ISOC_MRI_PRECISION_DOUBLE;
     z.sets = 0, z.series = 1;

@@ -66,7 +66,7 @@ class MRI(Plan):
         Parameters
         ----------
         trajectory : array
-            (samples, 2) for a plane or (samples, 3) for a volume, x first, float32 or float64, on the host or on the plan's
+            (samples, 2) for a plane, (samples, 3) for a volume or (samples,) for a line of ny = nz = 1, x first, float32 or float64, on the host or on the plan's
             GPU; copied, and kept on the GPU where it came from there or is long. Shots and readouts are
             one dimension: ``trajectory.reshape(-1, 2)``, and ``samples.reshape(coils, -1)``.
         unit : {"cycles_per_voxel", "cycles_per_field_of_view", "radians_per_voxel"}
@@ -80,7 +80,7 @@ class MRI(Plan):
         precision : {"single", "double"}
             Of the arithmetic, whatever the arrays are.
         axes : int
-            Of the trajectory; 0 means 2 for a plane, else 3.
+            Of the trajectory; 0 means 1 for (samples,) or (samples, 1), 2 for a plane, else 3.
 
         Raises
         ------
@@ -88,6 +88,8 @@ class MRI(Plan):
             Where a sample is outside the unit's range; the message names the units that would fit.
         """
         _shaped(trajectory, nz, axes)
+        if not axes and ny == nz == 1 and tuple(getattr(trajectory, "shape", ()))[1:] in ((), (1,)):
+            axes = 1
         points = self._in(trajectory, "trajectory")
         length = trajectory.shape[0] if getattr(trajectory, "ndim", 0) else 0
         geometry = struct(

@@ -36,6 +36,16 @@ class Mri(unittest.TestCase):
     def close_to(self, seen, expected, relative):
         self.assertLess(np.linalg.norm(seen - expected) / np.linalg.norm(expected), relative)
 
+    def test_a_line_has_one_axis(self):
+        rng = np.random.default_rng(3)
+        k, image = rng.random(40) - 0.5, rng.standard_normal((1, 12)) + 0j
+        expected = np.exp(-2j * np.pi * k[:, None] * (np.arange(12) - 6)) @ image[0]
+        for trajectory in (k, k[:, None]):
+            with isocenter.MRI(trajectory=trajectory, unit="cycles_per_voxel", nx=12, ny=1, precision="double") as mri:
+                self.assertLess(np.abs(mri.forward(image)[0] - expected).max(), 1e-8)
+        with self.assertRaises(isocenter.Error):
+            isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=12, ny=2)
+
     def test_forward_is_the_sum_and_adjoint_its_transpose(self):
         for shape, axes in (((10, 14), 2), ((6, 8, 10), 3)):
             k, image = scattered(axes, 50), complex_random(shape)

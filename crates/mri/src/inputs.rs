@@ -55,12 +55,17 @@ impl Mri {
     }
 
     /// A trajectory from `[sample][axis]`, wherever that is, in this unit for an image on a grid `[nz, ny, nx]`. A long one is looked at and
-    /// kept by the GPU that the plan computes on.
+    /// kept by the GPU that the plan computes on. One axis is that of a plane of one row, with 0 along y.
     pub fn read_trajectory(&mut self, from: Array<2>, unit: Unit, grid: [usize; 3]) -> Result<Trajectory> {
         let dims = from.shape()[1];
         self.check(from.layout(), "trajectory", from.shape())?;
-        let reach = Reach::new(unit, grid, dims)?;
         self.replaced = 0;
+        if dims == 1 {
+            let values = self.fetch_reals(&from, ("trajectory", from.shape()), NanPolicy::Error)?;
+            let values: Vec<f64> = collected(values.into_iter().flat_map(|k| [k, 0.0]))?;
+            return self.context.install(|| Trajectory::new(&values, unit, grid, 2));
+        }
+        let reach = Reach::new(unit, grid, dims)?;
         if let Some(gpu) = self.gpus().first() {
             match points::read(&self.context, (gpu, self.stream()), &from, &reach) {
                 Ok(Some((points, largest))) => return Ok(Trajectory::of_device(points, &reach, &largest)),

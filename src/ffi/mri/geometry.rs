@@ -44,7 +44,7 @@ pub struct isoc_mri_geometry {
     pub unit: u32,
     /// An isoc_mri_precision.
     pub precision: u32,
-    /// Axes of the trajectory: 2 (for planes) or 3; 0 means 2 where nz is 1, else 3.
+    /// Axes of the trajectory: 1 (for lines, ny = nz = 1), 2 (for planes) or 3; 0 means 2 where nz is 1, else 3.
     pub axes: u32,
     /// Voxels along x.
     pub nx: i64,
@@ -92,7 +92,7 @@ impl isoc_mri_geometry {
     }
 }
 
-/// Sets image and trajectory, (samples, 2) for a plane or (samples, 3) for a volume, x first, f32 or f64, on the host or on the GPU; copied.
+/// Sets image and trajectory, (samples, 2) for a plane, (samples, 3) for a volume or, with geometry.axes 1, (samples) for a line, x first, f32 or f64, on the host or on the GPU; copied.
 /// A plan on a GPU keeps it there, 8 bytes a number, if it came from there or has 65,536 samples or more, and if that is no more than a
 /// sixteenth of the memory; isoc_mri_memory counts it. Samples out of the
 /// unit's range are an error that names the first one and the units that all would fit, or, up to a tenth beyond, what to do; samples that all stay below a quarter of it
@@ -113,16 +113,20 @@ pub unsafe extern "C" fn isoc_mri_set_geometry(
         let unit = unit(g.unit)?;
         let samples = count(g.samples, "geometry.samples", 1, MAX_SAMPLES)?;
         let geometry = g.to_geometry()?;
-        let dims = match (g.axes, geometry.grid[0]) {
-            (0 | 2, 1) => 2,
-            (0, _) | (3, _) => 3,
-            (n, nz) => fail!(OutOfRange, "geometry.axes is {n} with nz = {nz}; it must be 0 or 3, or 2 for a plane"),
+        let dims = match (g.axes, geometry.grid) {
+            (1, [1, 1, _]) => 1,
+            (0 | 2, [1, _, _]) => 2,
+            (0 | 3, _) => 3,
+            (n, [nz, ny, _]) => fail!(
+                OutOfRange,
+                "geometry.axes is {n} with ny = {ny} and nz = {nz}; it must be 0 or 3, 2 for a plane, or 1 for a line of ny = nz = 1"
+            ),
         };
         let expected = Expected {
             name: "trajectory",
             shape: [samples, dims],
             dims: ["samples", "axes"],
-            optional: &[],
+            optional: &[1],
             dtypes: DType::REAL,
             gpus: mri.gpus(),
         };
