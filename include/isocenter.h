@@ -2537,6 +2537,17 @@ isoc_status isoc_mri_set_basis(isoc_mri *mri,
                                const isoc_tensor *basis,
                                const int64_t *times);
 
+// Says that samples are of shots, between which the object's phase changes, as in diffusion scans: sample m sees the image times `phases` of its
+// shot. `phases` is complex (shots, nz, ny, nx), at most 64 shots, any factors; `shots` has the shot of each sample, `samples` values from 0 on.
+// Copied. All shots are of one image, and calls have as many images as without. Both NULL forget shots, as isoc_mri_set_geometry does.
+//
+// F^H W F by Q is a convolution for each shot between its phases, and takes a Fourier transform there and back for each shot and coil. Shots, frames and a
+// basis exclude each other (ISOC_STATUS_NOT_CONFIGURED). N.-k. Chen, A. Guidon, H.-C. Chang, A. W. Song, "A robust multi-shot scan strategy for
+// high-resolution diffusion weighted MRI enabled by multiplexed sensitivity-encoding (MUSE)", NeuroImage 72, 2013.
+isoc_status isoc_mri_set_shots(isoc_mri *mri,
+                               const int64_t *shots,
+                               const isoc_tensor *phases);
+
 // Tells what the plan found and decided.
 isoc_status isoc_mri_get_info(isoc_mri *mri, isoc_mri_info *info);
 

@@ -1489,6 +1489,12 @@ public:
         return detail::call(isoc_mri_set_basis, self(), named("basis", basis), times.count() ? times.data() : nullptr);
     }
 
+    // Samples of shots, between which the object's phase changes: sample m sees the image times phases[shots[m]]. `phases` is complex (shots, nz, ny, nx); `shots`
+    // has the shot of each sample. Empty and nullptr forget them.
+    outcome<void> set_shots(span<const int64_t> shots, const const_tensor &phases) {
+        return detail::call(isoc_mri_set_shots, self(), shots.count() ? shots.data() : nullptr, named("phases", phases));
+    }
+
     // What the plan found and decided.
     outcome<info> get_info() {
         info found;

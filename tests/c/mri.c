@@ -317,6 +317,11 @@ static void extras(void) {
     basis.ndim = 2;
     BAD("basis: one image of two", check_ok("basis", isoc_mri_set_basis(mri, &basis, rows)), isoc_mri_adjoint(mri, &s, &v), TENSOR_SHAPE,
         "image.shape[0] is 2", "there are several images");
+    BAD("shots: without phases", (void)0, isoc_mri_set_shots(mri, rows, NULL), NULL_POINTER, "phases is NULL");
+    BAD("shots: phases alone", (void)0, isoc_mri_set_shots(mri, NULL, &c), NULL_POINTER, "shots is NULL");
+    BAD("shots: no such shot", rows[3] = 7, isoc_mri_set_shots(mri, rows, &c), OUT_OF_RANGE, "shots[3] is 7", "a shot that phases has");
+    rows[3] = 0;
+    BAD("shots: with a basis", check_ok("basis", isoc_mri_set_basis(mri, &basis, rows)), isoc_mri_set_shots(mri, rows, &c), NOT_CONFIGURED, "exclude each other");
     const int64_t begin[] = { 0, 5 }, count[] = { 10, SAMPLES };
     BAD("frames: beyond the samples", (void)0, isoc_mri_set_frames(mri, 2, begin, count), OUT_OF_RANGE, "frame 1 has 60 samples from 5 on", "0 to 59");
     BAD("frames: NULL", (void)0, isoc_mri_set_frames(mri, 2, NULL, count), NULL_POINTER, "first is NULL");

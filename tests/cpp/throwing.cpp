@@ -804,6 +804,9 @@ void mri(const iso::context &context) {
     plan.set_basis({ std::vector<float>{ 1, 2, 3, 4 }, { 2, 2 } }, std::vector<int64_t>(samples, 1));
     expect("mri: basis", static_cast<iso::mri::info>(plan.get_info()).images == 2);
     plan.set_basis(nullptr);
+    plan.set_shots(std::vector<int64_t>(samples, 0), iso::const_tensor(std::vector<complex>(side * side, complex(1)), { 1, side, side }));
+    expect("mri: shots", static_cast<iso::mri::info>(plan.get_info()).images == 1);
+    plan.set_shots({}, nullptr);
     plan.set_positions(iso::const_tensor(std::vector<float>(side * side * 2, 0.25f), { 1, side, side, 2 }));
     plan.set_positions(nullptr);
     plan.set_stream(nullptr);

@@ -11,6 +11,7 @@ mod radial;
 mod scan;
 mod series;
 mod sets;
+mod shots;
 mod sparse;
 mod stack;
 mod stream;

@@ -186,6 +186,7 @@ function missing_and_extra_arguments()
         'MRI.setFrames', {}, 2
         'MRI.setWindows', {'length', 'step'}, 2
         'MRI.setBasis', {'basis'}, 2
+        'MRI.setShots', {}, 2
         'MRI.forward', {'image'}, 1
         'MRI.adjoint', {'samples'}, 1
         'MRI.gridding', {'samples'}, 1

@@ -3,6 +3,8 @@ function test_mri()
     coils();
     extras();
     series();
+    shots();
+    a_line();
     precisions();
     solver();
     penalties();
@@ -75,6 +77,20 @@ function coils()
     check_true('sets of maps, images', mri.info().Images == 2);
     mri.setMaps([]);
     check_near('maps forgotten', mri.forward(x), E * reshape(x, [], 3), 1e-8);
+end
+
+function shots()
+    rand('seed', 7);
+    n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n);
+    mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
+    x = noise(n); phases = noise([n 2]); shot = 1 + mod(0:39, 2);
+    mri.setShots(shot, phases);
+    both = E * reshape(phases .* x, [], 2);
+    check_near('shots', mri.forward(x), both(sub2ind([40 2], 1:40, shot)).', 1e-8);
+    check_error('shots of other samples', 'mri:arrayShape', {'39', '40'}, @() mri.setShots(shot(2:end), phases));
+    check_error('no such shot', 'mri:outOfRange', {'shots(1) is 0'}, @() mri.setShots(shot - 1, phases));
+    mri.setShots();
+    check_near('shots forgotten', mri.forward(x), E * x(:), 1e-8);
 end
 
 function a_line()

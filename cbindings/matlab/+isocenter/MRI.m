@@ -19,6 +19,7 @@ classdef MRI < handle
 %   setMaps, setField, setPositions       coils, off-resonance, voxels that are on no grid
 %   setDifferenceWeights, setMatrix       penalties
 %   setFrames, setWindows, setBasis       series: frames, sliding windows, images that change while samples are taken
+%   setShots             shots of one image, between which its phase changes
 %   forward, adjoint     image -> samples and back, exact transposes of each other
 %   gridding             samples -> image, weighted by density: the quick reconstruction
 %   reconstruct, history, objective, gap   samples -> image by iterations, and how they went
@@ -190,6 +191,14 @@ classdef MRI < handle
             %   mri.setBasis([])             forgets it
             %   Sample m is then the sum over k of BASIS(k, TIMES(m)) times that of image k. Images are nx x ny x nz x images.
             isocenter_mex('mri.set_basis', self.id, varargin{:});
+        end
+
+        function setShots(self, varargin)
+            % SETSHOTS  Samples of shots, between which the object's phase changes, as in diffusion scans.
+            %   mri.setShots(SHOTS, PHASES)   SHOTS has the shot of each sample, from 1 on; PHASES nx x ny x nz x shots, complex
+            %   mri.setShots()                forgets them
+            %   Sample m sees the image times PHASES(:, :, :, SHOTS(m)); all shots are of one image.
+            isocenter_mex('mri.set_shots', self.id, varargin{:});
         end
 
         function samples = forward(self, varargin)

@@ -381,6 +381,24 @@ static void set_basis(call &c) {
     keep_series(c);
 }
 
+static void set_shots(call &c) {
+    c.takes({ "shots", "phases" });
+    if (!c.optional(0) && !c.optional(1)) {
+        check(isoc_mri_set_shots(c.plan->mri(), nullptr, nullptr));
+        return;
+    }
+    std::vector<int64_t> shots = integers_of(c.argument(0, "shots"), "shots");
+    if (static_cast<int64_t>(shots.size()) != c.plan->mri_size.samples)
+        fail("arrayShape", "shots has %zu elements; it must have one a sample, %lld", shots.size(), static_cast<long long>(c.plan->mri_size.samples));
+    const int64_t last = *std::max_element(shots.begin(), shots.end());
+    for (size_t m = 0; m < shots.size(); m++) {
+        if (shots[m] < 1) fail("outOfRange", "shots(%zu) is %lld; it must be 1 or more", m + 1, static_cast<long long>(shots[m]));
+        shots[m]--;
+    }
+    const array phases(c.argument(1, "phases"), "phases", complex, voxels(c, last, "nx x ny x shots", "nx x ny x nz x shots"));
+    check(isoc_mri_set_shots(c.plan->mri(), shots.data(), phases.tensor()));
+}
+
 static void compute_weights(call &c) {
     c.takes({ "density", "parameter" });
     const auto how = c.optional(0) ? static_cast<uint32_t>(word_of(c.optional(0), "density", densities)) : uint32_t{ ISOC_MRI_DENSITY_ITERATIVE };
@@ -667,6 +685,7 @@ const std::vector<command> mri_commands{
     { "set_frames", set_frames },
     { "set_windows", set_windows },
     { "set_basis", set_basis },
+    { "set_shots", set_shots },
     { "info", get_info },
     { "memory", memory },
     { "forward", forward },

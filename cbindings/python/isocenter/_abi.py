@@ -1066,6 +1066,7 @@ FUNCTIONS = {
     "isoc_mri_set_frames": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_void_p]),
     "isoc_mri_set_windows": (c.c_int32, [c.c_void_p, c.c_int64, c.c_int64]),
     "isoc_mri_set_basis": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.c_void_p]),
+    "isoc_mri_set_shots": (c.c_int32, [c.c_void_p, c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_get_info": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_info)]),
     "isoc_mri_memory": (c.c_int32, [c.c_void_p, c.c_void_p]),
     "isoc_mri_forward": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),

@@ -273,6 +273,26 @@ class MRI(Plan):
                 raise wrong(ValueError, f"times has {times.size} elements; it must have one a sample, {self._geometry.samples}")
         self._run(lib.isoc_mri_set_basis, self._in(basis, "basis"), None if times is None else address(times))
 
+    def set_shots(self, shots, phases):
+        """Samples of shots, between which the object's phase changes, as in diffusion scans: sample m sees the image times ``phases[shots[m]]``. All shots are of one
+        image, and calls have as many images as without (MUSE: Chen et al., NeuroImage 72, 2013). Frames and a basis exclude them.
+
+        Parameters
+        ----------
+        shots : sequence of int or None
+            The shot of each sample, from 0 on. None, with `phases` None, forgets them.
+        phases : array or None
+            Complex (shots, nz, ny, nx), at most 64 shots, any factors; copied.
+        """
+        if (shots is None) != (phases is None):
+            missing, given = ("shots", "phases") if shots is None else ("phases", "shots")
+            raise wrong(TypeError, f"{missing} is None and {given} is not: give both, or None for both")
+        if shots is not None:
+            shots = numbers(shots, "shots", "int64")
+            if self._geometry is not None and shots.size != self._geometry.samples:
+                raise wrong(ValueError, f"shots has {shots.size} elements; it must have one a sample, {self._geometry.samples}")
+        self._run(lib.isoc_mri_set_shots, None if shots is None else address(shots), self._in(phases, "phases"))
+
     def info(self):
         """What the plan found and decided, an MRIInfo."""
         info = struct(_abi.isoc_mri_info)

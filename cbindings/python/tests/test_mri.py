@@ -36,6 +36,21 @@ class Mri(unittest.TestCase):
     def close_to(self, seen, expected, relative):
         self.assertLess(np.linalg.norm(seen - expected) / np.linalg.norm(expected), relative)
 
+    def test_shots_see_one_image(self):
+        rng = np.random.default_rng(4)
+        k, image = rng.random((60, 2)) - 0.5, rng.standard_normal((8, 9)) + 1j * rng.standard_normal((8, 9))
+        phases, shots = np.exp(1j * rng.standard_normal((2, 8, 9))), np.arange(60) % 2
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=9, ny=8, precision="double") as mri:
+            apart = [mri.forward(phase * image) for phase in phases]
+            mri.set_shots(shots, phases)
+            self.assertLess(np.abs(mri.forward(image) - np.where(shots == 0, *apart)).max(), 1e-8)
+            self.assertEqual(mri.image_shape, (8, 9))
+            self.assertRaisesRegex(ValueError, "shots has 59 elements", mri.set_shots, shots[1:], phases)
+            self.assertRaisesRegex(TypeError, "phases is None and shots is not", mri.set_shots, shots, None)
+            self.assertRaisesRegex(isocenter.OutOfRangeError, r"shots\[0\] is 2", mri.set_shots, shots + 2, phases)
+            mri.set_shots(None, None)
+            self.assertLess(np.abs(mri.forward(phases[0] * image) - apart[0]).max(), 1e-8)
+
     def test_a_line_has_one_axis(self):
         rng = np.random.default_rng(3)
         k, image = rng.random(40) - 0.5, rng.standard_normal((1, 12)) + 0j

@@ -24,6 +24,8 @@ pub(super) struct Basis {
     values: Arc<Vec<Complex<f64>>>,
     /// The row of each sample.
     rows: Vec<u32>,
+    /// Each sample sees one image.
+    apart: bool,
 }
 
 impl Basis {
@@ -51,12 +53,30 @@ impl Basis {
         if let Some(k) = (0..images).find(|k| !used(*k)) {
             fail!(OutOfRange, "column {k} of basis is 0 at every sample: no sample sees that image");
         }
-        Ok(Self { images, values: Arc::new(values), rows: own })
+        Ok(Self { images, values: Arc::new(values), rows: own, apart: false })
+    }
+
+    /// Of shots, each of which sees an image of its own: `shots` has that of each sample.
+    pub(super) fn of_shots(shots: &[i64], count: usize) -> Result<Self> {
+        if !(1..=MAX_IMAGES).contains(&count) {
+            fail!(OutOfRange, "phases are of {count} shots; there must be 1 to {MAX_IMAGES}");
+        }
+        let mut rows = isocenter_base::cpu::buffer::reserved(shots.len())?;
+        for (m, shot) in shots.iter().enumerate() {
+            match u32::try_from(*shot) {
+                Ok(s) if (s as usize) < count => rows.push(s),
+                _ => fail!(OutOfRange, "shots[{m}] is {shot}; it must be 0 to {}, a shot that phases has", count - 1),
+            }
+        }
+        let one = |k: usize| Complex::new(f64::from(u8::from(k.is_multiple_of(count + 1))), 0.0);
+        let values = isocenter_base::cpu::buffer::collected((0..count * count).map(one))?;
+        Ok(Self { images: count, values: Arc::new(values), rows, apart: true })
     }
 
     /// Of a part of the samples.
     pub(super) fn part(&self, range: &Range<usize>) -> Result<Self> {
-        Ok(Self { images: self.images, values: self.values.clone(), rows: copied(&self.rows[range.clone()])? })
+        let rows = copied(&self.rows[range.clone()])?;
+        Ok(Self { images: self.images, values: self.values.clone(), rows, apart: self.apart })
     }
 
     pub(super) fn images(&self) -> usize {
@@ -83,7 +103,7 @@ impl Basis {
 
     /// The convolutions that F^H W F is a matrix of.
     pub(super) fn mixing(&self) -> Mixing {
-        Mixing { images: self.images, complex: !self.is_real() }
+        Mixing { images: self.images, complex: !self.is_real(), apart: self.apart }
     }
 
     /// What samples count in one of them, without density weights.
@@ -106,6 +126,8 @@ fn narrow<T: Scalar>(v: Complex<f64>) -> Complex<T> {
 pub(super) struct Mixing {
     pub(super) images: usize,
     pub(super) complex: bool,
+    /// Nothing is between two images: there are those of each image with itself, in their order.
+    pub(super) apart: bool,
 }
 
 impl Mixing {
@@ -116,12 +138,16 @@ impl Mixing {
 
     /// Convolutions.
     pub(super) fn count(self) -> usize {
-        if self.complex { self.images * self.images } else { self.pairs() }
+        match self {
+            Self { apart: true, images, .. } => images,
+            Self { complex: true, images, .. } => images * images,
+            _ => self.pairs(),
+        }
     }
 
     /// Where the real part of a pair is, k at most l.
     pub(super) fn real(self, k: usize, l: usize) -> usize {
-        l * (l + 1) / 2 + k
+        if self.apart { l } else { l * (l + 1) / 2 + k }
     }
 
     /// Where the imaginary part of a pair is, k below l.
@@ -131,6 +157,9 @@ impl Mixing {
 
     /// The pair that a convolution is of.
     fn pair(self, index: usize) -> [usize; 2] {
+        if self.apart {
+            return [index; 2];
+        }
         let all = (0..self.images).flat_map(|k| (k..self.images).map(move |l| [k, l]));
         let is = |[k, l]: &[usize; 2]| {
             self.real(*k, *l) == index || (self.complex && k < l && self.imaginary(*k, *l) == index)
@@ -147,7 +176,7 @@ mod tests {
     fn each_convolution_has_a_place() {
         for images in 1..7 {
             for complex in [false, true] {
-                let mixing = Mixing { images, complex };
+                let mixing = Mixing { images, complex, apart: false };
                 let mut places = Vec::new();
                 for k in 0..images {
                     for l in k..images {
@@ -162,6 +191,9 @@ mod tests {
                 assert_eq!(places.len(), mixing.count());
                 assert!(places.iter().all(|(place, pair)| mixing.pair(*place) == *pair));
             }
+            let apart = Mixing { images, complex: false, apart: true };
+            assert_eq!(apart.count(), images);
+            assert!((0..images).all(|k| apart.real(k, k) == k && apart.pair(k) == [k, k]));
         }
     }
 }

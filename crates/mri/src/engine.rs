@@ -30,6 +30,8 @@ pub(super) struct Scan {
     pub(super) effects: Effects,
     /// Whether there are, or will be, coil sensitivities: all coils then see one image; without, each coil has an image of its own.
     pub(super) mapped: bool,
+    /// Images of the basis are one, each times what a shot sees of it.
+    pub(super) shots: bool,
     /// Of sensitivities: all coils see the sum of as many images, each by its own set.
     pub(super) sets: usize,
     /// Of differences, squared; 1 without weights.
@@ -45,6 +47,7 @@ impl Scan {
             weights: None,
             effects: Effects::default(),
             mapped: false,
+            shots: false,
             sets: 1,
             highest_difference_weight: 1.0,
         }
@@ -75,12 +78,17 @@ impl Scan {
 
     /// Images of a problem, `[set][image of a basis]`.
     pub(super) fn images_per_problem(&self) -> usize {
-        self.sets * self.effects.images()
+        if self.shots { self.sets } else { self.sets * self.effects.images() }
     }
 
     /// Voxels of all images of a problem.
     pub(super) fn unknowns(&self) -> usize {
         self.images_per_problem() * self.voxels()
+    }
+
+    /// Voxels of what all shots see of so many images.
+    pub(super) fn by_shots(&self, voxels: usize) -> usize {
+        if self.shots { voxels * self.effects.images() } else { 0 }
     }
 
     /// Voxels of all images that a coil sees: the sums of those of sets.
@@ -120,6 +128,12 @@ impl Scan {
             fail!(
                 NotConfigured,
                 "with a field map F^H W F is a sum of several convolutions between factors of voxels: there is no one Q to export or import"
+            );
+        }
+        if self.shots {
+            fail!(
+                NotConfigured,
+                "with shots (isoc_mri_set_shots) F^H W F is a sum of convolutions between their phases: there is no one Q to export or import"
             );
         }
         if self.effects.basis.is_some() {
@@ -247,6 +261,8 @@ pub(super) trait Engine: Sized + Send {
     fn set_stream(&mut self, stream: usize);
     /// Density weights; forgets Q.
     fn set_weights(&mut self, weights: Option<Vec<f64>>) -> Result<()>;
+    /// What each shot sees of an image, times which it is one of the basis, `[shot][voxel]`.
+    fn set_phases(&mut self, phases: Option<Vector<Self>>);
     /// Sensitivities `[coil][set][voxel]`.
     fn set_maps(&mut self, maps: Option<Vector<Self>>) -> Result<()>;
     /// Forgets the transform and Q.
@@ -336,7 +352,7 @@ pub(super) trait Engine: Sized + Send {
     fn prefers_q(&self, fourier: &Fourier, times: usize) -> Result<bool> {
         let Scan { effects, coils, .. } = self.scan();
         if !effects.are_present() {
-            return Ok(self.mixes(self.q_grids(fourier)?.spectrum, effects.images()));
+            return Ok(self.scan().shots || self.mixes(self.q_grids(fourier)?.spectrum, effects.images()));
         }
         let pays = self.has_q() || Self::Q_FOR_FIELDS.is_some_and(|least| times.saturating_mul(*coils) >= least);
         Ok(pays && effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?)

@@ -265,6 +265,9 @@ impl Mri {
     }
 
     fn keep_frames(&mut self, frames: Option<Frames>) -> Result<()> {
+        if frames.is_some() {
+            self.check_no_shots("frames (isoc_mri_set_frames)")?;
+        }
         if frames.is_some() && each!(&self.plan()?.engine, e => e.scan().effects.basis.is_some()) {
             fail!(
                 NotConfigured,
@@ -288,6 +291,7 @@ impl Mri {
     /// Images that change while samples are taken: `basis[row][image]`, and the row of each sample, None where rows are samples.
     pub fn set_basis(&mut self, basis: Array<2>, rows: Option<&[i64]>) -> Result<()> {
         let (policy, samples, [times, images]) = (self.context.nan_policy(), self.samples()?, basis.shape());
+        self.check_no_shots("a basis (isoc_mri_set_basis)")?;
         if self.plan()?.frames.is_some() {
             fail!(
                 NotConfigured,
@@ -307,8 +311,54 @@ impl Mri {
         self.set_effects(|effects| effects.basis = Some(Arc::new(basis)))
     }
 
+    fn check_no_shots(&self, what: &str) -> Result<()> {
+        if self.has_shots()? {
+            fail!(NotConfigured, "shots (isoc_mri_set_shots) and {what} exclude each other");
+        }
+        Ok(())
+    }
+
+    /// Samples of shots, of which each sees the image times `phases[shot][z][y][x]`; `shots` has the shot of each sample.
+    pub fn set_shots(&mut self, shots: &[i64], phases: Array<4>) -> Result<()> {
+        let (context, samples, [count, ..]) = (self.context.clone(), self.samples()?, phases.shape());
+        let (policy, &Geometry { grid: [nz, ny, nx], coils, .. }) = (context.nan_policy(), self.geometry()?);
+        if self.is_series()? {
+            fail!(
+                NotConfigured,
+                "frames (isoc_mri_set_frames) or a basis (isoc_mri_set_basis) and shots exclude each other: shots are of one image"
+            );
+        }
+        self.check(phases.layout(), "phases", [count, nz, ny, nx])?;
+        if shots.len() != samples {
+            fail!(TensorShape, "shots has {} elements, the trajectory {samples} samples", shots.len());
+        }
+        let basis = Basis::of_shots(shots, count)?;
+        if [count, coils, 16, nz, ny, nx].iter().try_fold(1usize, |a, n| a.checked_mul(*n)).is_none() {
+            fail!(SizeOverflow, "{count} images of {:?} voxels are more than memory can hold", [nz, ny, nx]);
+        }
+        self.replaced = each!(&mut self.plan_mut()?.engine, e => e.within(&context, |e| {
+            let phases = e.read(&phases, "phases", policy)?;
+            e.verify()?;
+            e.set_phases(Some(phases));
+            Ok(e.replaced())
+        }))?;
+        self.set_effects(|effects| effects.basis = Some(Arc::new(basis)))
+    }
+
+    /// Forgets shots: all samples see the image as it is.
+    pub fn forget_shots(&mut self) -> Result<()> {
+        if self.has_shots()? {
+            each!(&mut self.plan_mut()?.engine, e => e.set_phases(None));
+            self.set_effects(|effects| effects.basis = None)?;
+        }
+        Ok(())
+    }
+
     /// Forgets the basis: one image for all samples.
     pub fn forget_basis(&mut self) -> Result<()> {
+        if self.has_shots()? {
+            return Ok(());
+        }
         self.set_effects(|effects| effects.basis = None)
     }
 

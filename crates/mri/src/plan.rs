@@ -319,7 +319,12 @@ impl Mri {
     /// Whether there are frames, or a basis.
     pub fn is_series(&self) -> Result<bool> {
         let Plan { engine, frames, .. } = self.plan()?;
-        Ok(frames.is_some() || each!(engine, e => e.scan().effects.basis.is_some()))
+        Ok(frames.is_some() || each!(engine, e => e.scan().effects.basis.is_some() && !e.scan().shots))
+    }
+
+    /// Whether samples are of shots.
+    pub(super) fn has_shots(&self) -> Result<bool> {
+        Ok(each!(&self.plan()?.engine, e => e.scan().shots))
     }
 
     pub(super) fn stream(&self) -> usize {
@@ -409,7 +414,7 @@ impl Mri {
         if lambda > 0.0 && self.options.joint && !penalty.is_quadratic() && !self.is_series()? && self.sets()? == 1 {
             fail!(
                 NotConfigured,
-                "options.joint is for a series, or several sets of maps: isoc_mri_set_frames, isoc_mri_set_windows, isoc_mri_set_basis or isoc_mri_set_maps comes first"
+                "options.joint is for a series, or several sets of maps: isoc_mri_set_maps with several, isoc_mri_set_frames, isoc_mri_set_windows or isoc_mri_set_basis comes first"
             );
         }
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {

@@ -59,6 +59,7 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::frames,
         Self::windows,
         Self::basis,
+        Self::shots,
         Self::info,
         Self::bytes,
         Self::gpu_stream,
@@ -355,6 +356,31 @@ impl Mri<'_> {
                     self.sizes.series = 1;
                 }
             }
+        }
+    }
+
+    fn shots(&mut self) {
+        let (handle, samples, forget) = (self.handle(), self.sizes.samples, self.caller.input.odd(3).is_some());
+        let (count, odd) = (self.caller.input.small(2, 4, SAMPLES), self.caller.input.odd(32));
+        let shape = self.grids(count);
+        let phases = if forget { Made::NONE } else { self.input(&shape, C64, &|k| 0.2 + plain(k)) };
+        let shots = if forget {
+            ptr::null()
+        } else {
+            self.caller.array(samples, SAMPLES, |m| match odd {
+                Some(0) => -1,
+                Some(1) => count,
+                _ => m as i64 % count.max(1),
+            })
+        };
+        let done = call!(self.caller, isoc_mri_set_shots(handle, shots, phases.tensor));
+        self.caller.done(done, None);
+        if done {
+            self.adjoint();
+            let handle = self.handle();
+            // Frames and a basis may come again.
+            let done = call!(self.caller, isoc_mri_set_shots(handle, ptr::null(), ptr::null()));
+            self.caller.done(done, None);
         }
     }
 

@@ -1,7 +1,9 @@
-//! Series: frames with images of their own, and images that change while samples are taken.
+//! Series: frames with images of their own, images that change while samples are taken, and shots of one image.
 
+use super::coils::any_sizes;
 use super::geometry::MAX_SAMPLES;
 use super::plan::{isoc_mri, with_plan};
+use super::tensors::expect_grids;
 use crate::ffi::boundary::{array, count};
 use crate::ffi::tensor::{Expected, isoc_tensor, sizes};
 use isocenter_base::array::DType;
@@ -113,4 +115,39 @@ unsafe fn expect_basis(mri: &Mri, basis: *const isoc_tensor) -> Result<Expected<
         // Says what a basis is.
         _ => Ok(of([mri.samples()?, 1])),
     }
+}
+
+/// Says that samples are of shots, between which the object's phase changes, as in diffusion scans: sample m sees the image times `phases` of its
+/// shot. `phases` is complex (shots, nz, ny, nx), at most 64 shots, any factors; `shots` has the shot of each sample, `samples` values from 0 on.
+/// Copied. All shots are of one image, and calls have as many images as without. Both NULL forget shots, as isoc_mri_set_geometry does.
+///
+/// F^H W F by Q is a convolution for each shot between its phases, and takes a Fourier transform there and back for each shot and coil. Shots, frames and a
+/// basis exclude each other (ISOC_STATUS_NOT_CONFIGURED). N.-k. Chen, A. Guidon, H.-C. Chang, A. W. Song, "A robust multi-shot scan strategy for
+/// high-resolution diffusion weighted MRI enabled by multiplexed sensitivity-encoding (MUSE)", NeuroImage 72, 2013.
+///
+/// # Safety
+/// `shots` is NULL or holds as many values as the trajectory has samples; `phases` is NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_mri_set_shots(
+    mri: *mut isoc_mri,
+    shots: *const i64,
+    phases: *const isoc_tensor,
+) -> Status {
+    with_plan(mri, |mri| {
+        let samples = mri.samples()?;
+        match (shots.is_null(), phases.is_null()) {
+            (true, true) => return mri.forget_shots(),
+            (true, false) => fail!(NullPointer, "shots is NULL, and phases is not"),
+            (false, true) => fail!(NullPointer, "phases is NULL, and shots is not"),
+            (false, false) => {}
+        }
+        // SAFETY: by this function's contract.
+        unsafe {
+            let shots = array(shots, samples, "shots")?;
+            let last = shots.iter().max().map_or(0, |s| usize::try_from(*s).unwrap_or(0));
+            let count = any_sizes(phases, "phases").ok().and_then(|sizes| sizes.first().copied()).unwrap_or(last + 1);
+            let phases = expect_grids(mri, "phases", (count, "shots"), DType::NUMBERS)?.input(phases)?;
+            mri.set_shots(shots, phases)
+        }
+    })
 }

@@ -23,6 +23,8 @@ pub(super) mod scan;
 mod series;
 #[path = "../../mri/sets.rs"]
 mod sets;
+#[path = "../../mri/shots.rs"]
+mod shots;
 #[path = "../../mri/sparse.rs"]
 mod sparse;
 #[path = "../../mri/stack.rs"]

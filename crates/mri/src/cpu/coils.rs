@@ -5,6 +5,35 @@ use isocenter_nufft::Scalar;
 use isocenter_solve::cpu::GRAIN;
 use rustfft::num_complex::Complex;
 
+/// What shots see of images, `[image][shot]` = `phases[shot]` times images.
+pub(super) fn by_shots<T: Scalar>(
+    phases: &[Complex<T>],
+    voxels: usize,
+    images: &[Complex<T>],
+    seen: &mut [Complex<T>],
+) {
+    for (seen, image) in seen.chunks_exact_mut(phases.len()).zip(images.chunks_exact(voxels)) {
+        for (seen, phase) in seen.chunks_exact_mut(voxels).zip(phases.chunks_exact(voxels)) {
+            multiply(phase, image, seen);
+        }
+    }
+}
+
+/// The other way round: images = the sum over shots of conj(`phases[shot]`) times what they see.
+pub(super) fn of_shots<T: Scalar>(
+    phases: &[Complex<T>],
+    voxels: usize,
+    seen: &[Complex<T>],
+    images: &mut [Complex<T>],
+) {
+    images.par_iter_mut().with_min_len(GRAIN).for_each(|v| *v = Complex::default());
+    for (seen, image) in seen.chunks_exact(phases.len()).zip(images.chunks_exact_mut(voxels)) {
+        for (seen, phase) in seen.chunks_exact(voxels).zip(phases.chunks_exact(voxels)) {
+            combine(phase, seen, image);
+        }
+    }
+}
+
 /// samples `[coil][sample]` = weights times samples.
 pub(super) fn weigh<T: Scalar>(weights: &[T], samples: &mut [Complex<T>]) {
     for coil in samples.chunks_exact_mut(weights.len()) {

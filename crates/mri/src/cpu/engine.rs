@@ -51,6 +51,8 @@ pub(crate) struct CpuEngine<T: Scalar> {
     weights: Option<Buffer<T>>,
     /// Sensitivities `[coil][set][voxel]`.
     maps: Option<Buffer<Complex<T>>>,
+    /// What shots see of an image, `[shot][voxel]`.
+    phases: Option<Buffer<Complex<T>>>,
     regulariser: Regulariser<T>,
     transform: Option<Transform<T>>,
     /// What Q is of, once that is known.
@@ -60,6 +62,8 @@ pub(crate) struct CpuEngine<T: Scalar> {
     making_q: Option<u64>,
     /// Workspace: an image as one coil sees it, and the product of that with Q.
     coil_images: [Option<Buffer<Complex<T>>>; 2],
+    /// Workspace: what shots see of images, and the product of that with Q.
+    shot_images: [Option<Buffer<Complex<T>>>; 2],
     replaced: u64,
 }
 
@@ -71,14 +75,119 @@ impl<T: Scalar> CpuEngine<T> {
             scan,
             weights: None,
             maps: None,
+            phases: None,
             regulariser: Regulariser::new(),
             transform: None,
             convolutions: None,
             q: None,
             making_q: None,
             coil_images: [None, None],
+            shot_images: [None, None],
             replaced: 0,
         }
+    }
+
+    /// Calls with images as shots see them, where there are shots.
+    fn by_shots<R>(
+        &mut self,
+        images: &Buffer<Complex<T>>,
+        work: impl FnOnce(&mut Self, &Buffer<Complex<T>>) -> Result<R>,
+    ) -> Result<R> {
+        let Self { phases: Some(phases), shot_images, scan, .. } = self else { return work(self, images) };
+        let mut seen = image(&mut shot_images[0], scan.by_shots(images.len()))?;
+        coils::by_shots(phases, scan.voxels(), images, &mut seen);
+        let done = work(self, &seen);
+        self.shot_images[0] = Some(seen);
+        done
+    }
+
+    /// Calls for images as shots see them, where there are shots, and makes images of these.
+    fn of_shots<R>(
+        &mut self,
+        images: &mut Buffer<Complex<T>>,
+        work: impl FnOnce(&mut Self, &mut Buffer<Complex<T>>) -> Result<R>,
+    ) -> Result<R> {
+        if self.phases.is_none() {
+            return work(self, images);
+        }
+        let mut seen = image(&mut self.shot_images[1], self.scan.by_shots(images.len()))?;
+        let done = work(self, &mut seen);
+        if let Some(phases) = &self.phases {
+            coils::of_shots(phases, self.scan.voxels(), &seen, images);
+        }
+        self.shot_images[1] = Some(seen);
+        done
+    }
+
+    /// samples = F images, as shots see them.
+    fn forward_seen(&mut self, images: &[Complex<T>], samples: &mut [Complex<T>], progress: Progress) -> Result<()> {
+        let Self { transform, maps, coil_images, scan, .. } = self;
+        let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
+        let (seen, of_coil) = (scan.seen(), scan.sets * voxels);
+        if let Some(lines) = transform.lines() {
+            return lines.forward(images, maps.as_deref(), samples, progress);
+        }
+        let coils = samples.len() / count;
+        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], seen)?) } else { None };
+        for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
+            let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
+            match (&*maps, &mut coil_image) {
+                (Some(maps), Some(coil_image)) => {
+                    coils::see(&maps[coil * of_coil..][..of_coil], voxels, images, coil_image);
+                    transform.forward(coil_image, samples, part)?;
+                }
+                _ => transform.forward(&images[coil * seen..][..seen], samples, part)?,
+            }
+        }
+        coil_images[0] = coil_image;
+        Ok(())
+    }
+
+    /// images, as shots see them, = F^H samples.
+    fn adjoint_seen(&mut self, samples: &[Complex<T>], images: &mut [Complex<T>], progress: Progress) -> Result<()> {
+        let Self { transform, maps, coil_images, scan, .. } = self;
+        let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
+        let (seen, of_coil) = (scan.seen(), scan.sets * voxels);
+        if let Some(lines) = transform.lines() {
+            return lines.adjoint(samples, maps.as_deref(), images, progress);
+        }
+        let coils = samples.len() / count;
+        let mut coil_image = None;
+        if maps.is_some() {
+            coil_image = Some(image(&mut coil_images[0], seen)?);
+            images.fill(Complex::default());
+        }
+        for (coil, samples) in samples.chunks_exact(count).enumerate() {
+            let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
+            match (&*maps, &mut coil_image) {
+                (Some(maps), Some(coil_image)) => {
+                    transform.adjoint(samples, coil_image, part)?;
+                    coils::unsee(&maps[coil * of_coil..][..of_coil], voxels, coil_image, images);
+                }
+                _ => transform.adjoint(samples, &mut images[coil * seen..][..seen], part)?,
+            }
+        }
+        coil_images[0] = coil_image;
+        Ok(())
+    }
+
+    /// out = F^H W F image by Q, both as shots see them.
+    fn apply_q_seen(&mut self, from: &[Complex<T>], out: &mut [Complex<T>], job: &Job) -> Result<()> {
+        let Self { q, maps, coil_images, scan, .. } = self;
+        let (q, voxels, seen) = (ready(q)?, scan.voxels(), scan.seen());
+        let Some(maps) = maps else {
+            return q.apply(from, out, job);
+        };
+        let [mut coil_image, mut product] = [image(&mut coil_images[0], seen)?, image(&mut coil_images[1], seen)?];
+        out.fill(Complex::default());
+        for maps in maps.chunks_exact(scan.sets * voxels) {
+            coils::see(maps, voxels, from, &mut coil_image);
+            q.apply(&coil_image, &mut product, job)?;
+            coils::unsee(maps, voxels, &product, out);
+            job.check()?;
+        }
+        *coil_images = [Some(coil_image), Some(product)];
+        Ok(())
     }
 
     /// What Q is of.
@@ -174,6 +283,11 @@ impl<T: Scalar> Engine for CpuEngine<T> {
         self.scan.weights = weights;
         self.q = None;
         Ok(())
+    }
+
+    fn set_phases(&mut self, phases: Option<Vector<Self>>) {
+        self.scan.shots = phases.is_some();
+        self.phases = phases;
     }
 
     fn set_maps(&mut self, maps: Option<Vector<Self>>) -> Result<()> {
@@ -277,7 +391,9 @@ impl<T: Scalar> Engine for CpuEngine<T> {
         // Input and output; vectors of conjugate gradient or of a product; images of a coil, and samples between transforms.
         let vectors = solve.purpose.vectors(scan.problems(), 6 + solve.solver.more_vectors(scan.grid));
         let images = scan.problems() as u64 + vectors;
-        let seen = if scan.mapped { 2 * scan.seen() as u64 } else { 0 };
+        // What coils see, and shots: of one image and of all at a time.
+        let all = scan.by_shots(scan.problems() * scan.unknowns()) + scan.by_shots(scan.unknowns());
+        let seen = all as u64 + if scan.mapped { 2 * scan.seen() as u64 } else { 0 };
         let held = if solve.holds_samples { scan.coils as u64 } else { 0 };
         let coils = held + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
         Ok(transforms
@@ -344,53 +460,11 @@ impl<T: Scalar> Engine for CpuEngine<T> {
     }
 
     fn forward(&mut self, images: &Vector<Self>, samples: &mut Vector<Self>, progress: Progress) -> Result<()> {
-        let Self { transform, maps, coil_images, scan, .. } = self;
-        let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
-        let (seen, of_coil) = (scan.seen(), scan.sets * voxels);
-        if let Some(lines) = transform.lines() {
-            return lines.forward(images, maps.as_deref(), samples, progress);
-        }
-        let coils = samples.len() / count;
-        let mut coil_image = if maps.is_some() { Some(image(&mut coil_images[0], seen)?) } else { None };
-        for (coil, samples) in samples.chunks_exact_mut(count).enumerate() {
-            let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
-            match (&*maps, &mut coil_image) {
-                (Some(maps), Some(coil_image)) => {
-                    coils::see(&maps[coil * of_coil..][..of_coil], voxels, images, coil_image);
-                    transform.forward(coil_image, samples, part)?;
-                }
-                _ => transform.forward(&images[coil * seen..][..seen], samples, part)?,
-            }
-        }
-        coil_images[0] = coil_image;
-        Ok(())
+        self.by_shots(images, |e, images| e.forward_seen(images, samples, progress))
     }
 
     fn adjoint(&mut self, samples: &Vector<Self>, images: &mut Vector<Self>, progress: Progress) -> Result<()> {
-        let Self { transform, maps, coil_images, scan, .. } = self;
-        let (transform, voxels, count) = (ready(transform)?, scan.voxels(), scan.samples());
-        let (seen, of_coil) = (scan.seen(), scan.sets * voxels);
-        if let Some(lines) = transform.lines() {
-            return lines.adjoint(samples, maps.as_deref(), images, progress);
-        }
-        let coils = samples.len() / count;
-        let mut coil_image = None;
-        if maps.is_some() {
-            coil_image = Some(image(&mut coil_images[0], seen)?);
-            images.fill(Complex::default());
-        }
-        for (coil, samples) in samples.chunks_exact(count).enumerate() {
-            let part = &mut |f: f64| progress((coil as f64 + f) / coils as f64);
-            match (&*maps, &mut coil_image) {
-                (Some(maps), Some(coil_image)) => {
-                    transform.adjoint(samples, coil_image, part)?;
-                    coils::unsee(&maps[coil * of_coil..][..of_coil], voxels, coil_image, images);
-                }
-                _ => transform.adjoint(samples, &mut images[coil * seen..][..seen], part)?,
-            }
-        }
-        coil_images[0] = coil_image;
-        Ok(())
+        self.of_shots(images, |e, images| e.adjoint_seen(samples, images, progress))
     }
 
     fn weigh(&mut self, samples: &mut Vector<Self>) -> Result<()> {
@@ -457,21 +531,7 @@ impl<T: Scalar> Engine for CpuEngine<T> {
     }
 
     fn apply_q(&mut self, from: &Vector<Self>, out: &mut Vector<Self>, job: &Job) -> Result<()> {
-        let Self { q, maps, coil_images, scan, .. } = self;
-        let (q, voxels, seen) = (ready(q)?, scan.voxels(), scan.seen());
-        let Some(maps) = maps else {
-            return q.apply(from, out, job);
-        };
-        let [mut coil_image, mut product] = [image(&mut coil_images[0], seen)?, image(&mut coil_images[1], seen)?];
-        out.fill(Complex::default());
-        for maps in maps.chunks_exact(scan.sets * voxels) {
-            coils::see(maps, voxels, from, &mut coil_image);
-            q.apply(&coil_image, &mut product, job)?;
-            coils::unsee(maps, voxels, &product, out);
-            job.check()?;
-        }
-        *coil_images = [Some(coil_image), Some(product)];
-        Ok(())
+        self.by_shots(from, |e, from| e.of_shots(out, |e, out| e.apply_q_seen(from, out, job)))
     }
 
     fn add_penalty(

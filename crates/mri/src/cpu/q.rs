@@ -246,7 +246,7 @@ fn mix<'s, T: Scalar>(
     let lx = from.len() / mixing.images;
     let row = |k: usize| &from[k * lx..][..lx];
     for k in 0..mixing.images {
-        for l in k..mixing.images {
+        for l in k..if mixing.apart { k + 1 } else { mixing.images } {
             let real = spectrum(mixing.real(k, l));
             add(&mut to[k][first..], row(l), real, |v| v);
             if k < l {

@@ -10,8 +10,8 @@ use super::peers::{Member, Peers};
 use super::penalty::{DeviceDifferences, DeviceMatrix};
 use super::place::Place;
 use super::points::DevicePoints;
-use super::q::{Kind, Q, QArrays};
-use super::sets::{self, Sets};
+use super::q::{Kind, Q};
+use super::sets;
 use super::transform::Transform;
 use super::variation::DeviceFields;
 use super::wavelets::DeviceWavelets;
@@ -39,6 +39,8 @@ use std::mem::swap;
 use std::ops::Range;
 use std::sync::Arc;
 
+mod operators;
+
 /// What belongs to some of the samples.
 pub(crate) struct GpuSide<T: Scalar> {
     trajectory: Arc<Trajectory>,
@@ -62,6 +64,8 @@ pub(crate) struct GpuEngine<T: Scalar> {
     stream: usize,
     weights: Option<Lent>,
     maps: Option<DeviceVector>,
+    /// What shots see of an image, `[shot][voxel]`.
+    phases: Option<DeviceVector>,
     coil_kernels: CoilKernels,
     imaginary: ImaginaryKernels,
     differences: DeviceDifferences,
@@ -105,6 +109,7 @@ impl<T: Scalar> GpuEngine<T> {
             stream: 0,
             weights: None,
             maps: None,
+            phases: None,
             coil_kernels: CoilKernels::new(device, T::PRECISION)?,
             imaginary: ImaginaryKernels::new(device, T::PRECISION)?,
             differences: DeviceDifferences::new(device, T::PRECISION)?,
@@ -215,91 +220,6 @@ impl<T: Scalar> GpuEngine<T> {
         Images { address, maps: self.maps() }
     }
 
-    /// Room for what coils see where there are several sets of sensitivities.
-    fn sets(&self) -> Result<Option<Sets<'_>>> {
-        match &self.maps {
-            Some(maps) if self.scan.sets > 1 => {
-                Sets::new::<T>(&self.vectors.queue, &self.coil_kernels, maps.address(), &self.scan).map(Some)
-            }
-            _ => Ok(None),
-        }
-    }
-
-    /// samples `[coil][m]` = F images, for the first of the coils.
-    ///
-    /// # Safety
-    /// Both are device memory of these sizes until the stream has passed this; the GPU is current.
-    unsafe fn forward_own(&self, images: u64, samples: u64, coils: usize, progress: Progress) -> Result<()> {
-        let Some(sets) = self.sets()? else {
-            // SAFETY: by this function's contract.
-            return unsafe {
-                self.transform()?.forward(&self.place(0), &self.images(images), samples, coils, progress)
-            };
-        };
-        let seen = Images { address: sets.seen()[0], maps: None };
-        for group in sets.groups(coils) {
-            let part = &mut |f: f64| progress((group.start as f64 + f * group.len() as f64) / coils as f64);
-            // SAFETY: as above.
-            unsafe {
-                sets.see(&group, images)?;
-                let to = samples + self.samples_before(group.start);
-                self.transform()?.forward(&self.place(0), &seen, to, group.len(), part)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// images = F^H samples of the first of the coils.
-    ///
-    /// # Safety
-    /// As for `forward_own`.
-    unsafe fn adjoint_own(&self, samples: u64, images: u64, coils: usize, progress: Progress) -> Result<()> {
-        let Some(sets) = self.sets()? else {
-            // SAFETY: by this function's contract.
-            return unsafe {
-                self.transform()?.adjoint(&self.place(0), samples, &self.images(images), coils, progress)
-            };
-        };
-        let seen = Images { address: sets.seen()[0], maps: None };
-        for group in sets.groups(coils) {
-            let part = &mut |f: f64| progress((group.start as f64 + f * group.len() as f64) / coils as f64);
-            // SAFETY: as above.
-            unsafe {
-                let from = samples + self.samples_before(group.start);
-                self.transform()?.adjoint(&self.place(0), from, &seen, group.len(), part)?;
-                sets.combine(&group, seen.address, images)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// out = F^H W F image by Q.
-    ///
-    /// # Safety
-    /// As for `forward_own`, with maps of so many coils.
-    unsafe fn apply_own_q(&self, q: &mut Q<T>, arrays: QArrays, available: u64, job: &Job) -> Result<()> {
-        let Some(sets) = self.sets()? else {
-            // SAFETY: by this function's contract.
-            return unsafe { q.apply(&self.vectors.queue, arrays, available, job) };
-        };
-        let [image, out] = sets.seen();
-        for group in sets.groups(arrays.coils) {
-            // SAFETY: as above.
-            unsafe {
-                sets.see(&group, arrays.image)?;
-                let seen = QArrays { image, out, maps: None, coils: group.len() };
-                q.apply(&self.vectors.queue, seen, available, job)?;
-                sets.combine(&group, out, arrays.out)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Bytes of so many coils' samples.
-    fn samples_before(&self, coil: usize) -> u64 {
-        (coil * self.scan.samples() * T::PRECISION.complex()) as u64
-    }
-
     /// Where a vector's images are, and how many there are.
     fn all_of(&self, images: &DeviceVector) -> (u64, usize) {
         (images.address(), images.count() / self.scan.voxels())
@@ -322,7 +242,8 @@ impl<T: Scalar> GpuEngine<T> {
         } as u64;
         let q = self.q.as_ref().map_or(0, Q::bytes);
         let matrix = self.matrix.as_ref().map_or(0, DeviceMatrix::bytes);
-        weights + self.differences.bytes() + maps + q + matrix + self.trajectory_bytes()
+        let phases = self.phases.as_ref().map_or(0, DeviceVector::bytes) as u64;
+        weights + self.differences.bytes() + maps + phases + q + matrix + self.trajectory_bytes()
     }
 
     /// What Q is of.
@@ -342,8 +263,11 @@ impl<T: Scalar> GpuEngine<T> {
         if solve.toeplitz {
             self.convolutions(fourier)?;
         }
-        let results =
-            if self.scan.mapped { self.peers.results(self.scan.unknowns()) * T::PRECISION.complex() } else { 0 };
+        let results = if self.scan.mapped {
+            self.peers.results(self.scan.sets * self.scan.seen()) * T::PRECISION.complex()
+        } else {
+            0
+        };
         let fixed = self.kept_bytes()
             + vector_bytes::<T>(&self.scan, solve)
             + sets::bytes_seen::<T>(&self.scan)
@@ -442,6 +366,11 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         self.scan.weights = weights;
         self.forget_q();
         Ok(())
+    }
+
+    fn set_phases(&mut self, phases: Option<DeviceVector>) {
+        self.scan.shots = phases.is_some();
+        self.phases = phases;
     }
 
     fn set_maps(&mut self, maps: Option<DeviceVector>) -> Result<()> {
@@ -660,28 +589,16 @@ impl<T: Scalar> Engine for GpuEngine<T> {
     }
 
     fn forward(&mut self, images: &DeviceVector, samples: &mut DeviceVector, progress: Progress) -> Result<()> {
-        let coils = samples.count() / self.scan.samples();
-        let shares = self.shares(coils);
-        if shares {
-            self.peers.forward(&self.vectors.queue, images, samples)?;
-        }
-        let own = if shares { self.peers.own() } else { coils };
-        // SAFETY: vectors of these sizes, which stay in the pool.
-        unsafe { self.forward_own(images.address(), samples.address(), own, progress)? };
-        if shares { self.peers.join(&self.vectors.queue) } else { Ok(()) }
+        let seen = self.by_shots(images)?;
+        self.forward_seen(seen.as_ref().unwrap_or(images), samples, progress)
     }
 
     fn adjoint(&mut self, samples: &DeviceVector, images: &mut DeviceVector, progress: Progress) -> Result<()> {
-        let coils = samples.count() / self.scan.samples();
-        let shares = self.shares(coils);
-        let results = match shares {
-            true => self.peers.adjoint(&mut self.vectors, samples, images.count())?,
-            false => Vec::new(),
+        let Some(mut seen) = self.room_by_shots(images.count())? else {
+            return self.adjoint_seen(samples, images, progress);
         };
-        let own = if shares { self.peers.own() } else { coils };
-        // SAFETY: as for `forward`.
-        unsafe { self.adjoint_own(samples.address(), images.address(), own, progress)? };
-        if shares { self.peers.add(&mut self.vectors, results, images) } else { Ok(()) }
+        self.adjoint_seen(samples, &mut seen, progress)?;
+        self.of_shots(&seen, images)
     }
 
     fn weigh(&mut self, samples: &mut DeviceVector) -> Result<()> {
@@ -707,18 +624,12 @@ impl<T: Scalar> Engine for GpuEngine<T> {
         out: &mut DeviceVector,
         job: &Job,
     ) -> Result<()> {
-        let coils = samples.count() / self.scan.samples();
-        let shares = self.shares(coils);
-        let results = if shares { self.peers.normal(&mut self.vectors, image, false, job)? } else { Vec::new() };
-        let own = if shares { self.peers.own() } else { coils };
-        let at = samples.address();
-        // SAFETY: vectors of these sizes, which stay in the pool.
-        unsafe {
-            self.forward_own(image.address(), at, own, &mut |_| job.check())?;
-            self.weigh_coils(at, own)?;
-            self.adjoint_own(at, out.address(), own, &mut |_| job.check())?;
-        }
-        if shares { self.peers.add(&mut self.vectors, results, out) } else { Ok(()) }
+        let (seen, product) = (self.by_shots(image)?, self.room_by_shots(out.count())?);
+        let (Some(seen), Some(mut product)) = (seen, product) else {
+            return self.apply_pair_seen(image, samples, out, job);
+        };
+        self.apply_pair_seen(&seen, samples, &mut product, job)?;
+        self.of_shots(&product, out)
     }
 
     fn prepare_q(&mut self, fourier: &Fourier, job: &Job) -> Result<()> {
@@ -745,17 +656,10 @@ impl<T: Scalar> Engine for GpuEngine<T> {
     }
 
     fn apply_q(&mut self, image: &DeviceVector, out: &mut DeviceVector, job: &Job) -> Result<()> {
-        let available = self.budget.available(self.transform_bytes());
-        let (shares, maps) = (self.shares(self.scan.coils), self.maps());
-        let results = if shares { self.peers.normal(&mut self.vectors, image, true, job)? } else { Vec::new() };
-        let coils = if shares { self.peers.own() } else { self.scan.coils_per_problem() };
-        let Some(mut q) = self.q.take() else { fail!(Internal, "no Q was prepared") };
-        let arrays = QArrays { image: image.address(), out: out.address(), maps, coils };
-        // SAFETY: images of the plan's size, which stay in the pool, and maps of so many coils.
-        let applied = unsafe { self.apply_own_q(&mut q, arrays, available, job) };
-        self.q = Some(q);
-        applied?;
-        if shares { self.peers.add(&mut self.vectors, results, out) } else { Ok(()) }
+        let (seen, product) = (self.by_shots(image)?, self.room_by_shots(out.count())?);
+        let (Some(seen), Some(mut product)) = (seen, product) else { return self.apply_q_seen(image, out, job) };
+        self.apply_q_seen(&seen, &mut product, job)?;
+        self.of_shots(&product, out)
     }
 
     fn add_penalty(

@@ -31,7 +31,9 @@ pub(super) fn vector_bytes<T: Scalar>(scan: &Scan, solve: &Solve) -> u64 {
     let images = scan.problems() as u64 * if solve.warm_start { 2 } else { 1 } + solver;
     let held = if solve.holds_samples { scan.coils as u64 } else { 0 };
     let coils = held + scan.coils_per_problem() as u64 * u64::from(!solve.toeplitz) + solve.solver.more_coils();
-    T::PRECISION.complex() as u64 * (images * unknowns + coils * samples + solve.besides)
+    // What shots see: of one image and its product, or of all.
+    let seen = (scan.by_shots(scan.problems() * scan.unknowns()) + scan.by_shots(scan.unknowns())) as u64;
+    T::PRECISION.complex() as u64 * (images * unknowns + seen + coils * samples + solve.besides)
 }
 
 impl Budget {

@@ -66,7 +66,8 @@ impl<T: Scalar> Q<T> {
     ) -> Result<Self> {
         let Grids { differences: from, spectrum: to, .. } = grids;
         let numbers = match &kind {
-            Kind::Mixed(mixing) => Self::matrix(0, *mixing).numbers(),
+            Kind::Mixed(mixing) if !mixing.apart => Self::matrix(0, *mixing).numbers(),
+            Kind::Mixed(mixing) => mixing.count(),
             Kind::Alone | Kind::Factors(_) => convolutions,
         };
         let spectra = queue.pool.take(numbers * Self::spectrum_bytes(grids))?;
@@ -113,15 +114,15 @@ impl<T: Scalar> Q<T> {
 
     fn spectrum(&self, index: usize) -> Strided {
         match self.kind {
-            Kind::Mixed(mixing) => Self::matrix(self.spectra.address(), mixing).spectrum(index),
-            Kind::Alone | Kind::Factors(_) => {
+            Kind::Mixed(mixing) if !mixing.apart => Self::matrix(self.spectra.address(), mixing).spectrum(index),
+            Kind::Mixed(_) | Kind::Alone | Kind::Factors(_) => {
                 let address = self.spectra.address() + (index * Self::spectrum_bytes(self.grids)) as u64;
                 Strided { address, stride: 1 }
             }
         }
     }
 
-    fn matrix(address: u64, Mixing { images, complex }: Mixing) -> MatrixSpectra {
+    fn matrix(address: u64, Mixing { images, complex, .. }: Mixing) -> MatrixSpectra {
         MatrixSpectra { address, images, complex, precision: T::PRECISION }
     }
 
@@ -142,7 +143,8 @@ impl<T: Scalar> Q<T> {
         let bytes = match of.kind() {
             convolutions::Kind::Alone => spectrum,
             convolutions::Kind::Factors => of.count() * (spectrum + voxels * T::PRECISION.complex()),
-            convolutions::Kind::Mixed(mixing) => Self::matrix(0, mixing).numbers() * spectrum,
+            convolutions::Kind::Mixed(mixing) if !mixing.apart => Self::matrix(0, mixing).numbers() * spectrum,
+            convolutions::Kind::Mixed(mixing) => mixing.count() * spectrum,
         };
         bytes as u64
     }
@@ -303,14 +305,28 @@ impl<T: Scalar> Q<T> {
         self.toeplitz.limit_scratch(images, usize::try_from(available).unwrap_or(usize::MAX));
         check_available(available, self.toeplitz.scratch_bytes(images) as u64)?;
         let scratch = queue.pool.take(self.toeplitz.scratch_bytes(images))?;
-        let (matrix, stream) = (Self::matrix(self.spectra.address(), mixing), &queue.stream);
+        let stride = Self::spectrum_bytes(self.grids) / T::PRECISION.bytes();
+        let convolve = |buffers| {
+            // SAFETY: by this function's contract, with as much scratch memory as is asked for.
+            unsafe {
+                match mixing.apart {
+                    true => {
+                        let spectra = Spectra { address: self.spectra.address(), stride };
+                        self.toeplitz.apply(spectra, images, buffers, &queue.stream)
+                    }
+                    false => {
+                        let matrix = Self::matrix(self.spectra.address(), mixing);
+                        self.toeplitz.apply_matrix(matrix, buffers, &queue.stream)
+                    }
+                }
+            }
+        };
         let (Some(maps), Some(seen)) = (maps, seen) else {
             for coil in 0..coils {
                 job.check()?;
                 let [input, output] = self.images_of([image, out], coil * images);
                 let buffers = Buffers { input, output, scratch: scratch.address() };
-                // SAFETY: by this function's contract, with as much scratch memory as is asked for.
-                unsafe { self.toeplitz.apply_matrix(matrix, buffers, stream)? };
+                convolve(buffers)?;
             }
             return Ok(());
         };
@@ -324,7 +340,7 @@ impl<T: Scalar> Q<T> {
                 for (from, to) in places(image).zip(places(seen.address())) {
                     self.coil_kernels.multiply(queue, map, from, to, [voxels, 1])?;
                 }
-                self.toeplitz.apply_matrix(matrix, buffers, stream)?;
+                convolve(buffers)?;
                 for (from, to) in places(seen.address()).zip(places(out)) {
                     self.coil_kernels.combine(queue, map, (to, coil > 0), from, [voxels, 1])?;
                 }
