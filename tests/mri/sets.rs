@@ -11,7 +11,7 @@ const SETS: usize = 2;
 const IMAGES: usize = 2;
 
 /// Sets `[set][coil][voxel]`.
-fn set_maps(scan: &mut Scan, maps: &[C]) {
+pub(super) fn set_maps(scan: &mut Scan, maps: &[C]) {
     let [nz, ny, nx] = scan.grid.map(|n| n as i64);
     let sets = (maps.len() / scan.coils / scan.voxels()) as i64;
     // SAFETY: valid pointers.

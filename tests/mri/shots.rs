@@ -14,7 +14,7 @@ fn shots(samples: usize) -> Vec<i64> {
     (0..samples as i64).map(|m| (m / 7 + m / 50) % SHOTS as i64).collect()
 }
 
-fn try_set(scan: &Scan, shots: &[i64], phases: &[C], count: usize) -> Status {
+pub(super) fn set_shots(scan: &Scan, shots: &[i64], phases: &[C], count: usize) -> Status {
     let [nz, ny, nx] = scan.grid.map(|n| n as i64);
     // SAFETY: valid pointers, and as many shots as samples.
     unsafe { isoc_mri_set_shots(scan.mri, shots.as_ptr(), &tensor(phases, &[count as i64, nz, ny, nx])) }
@@ -70,7 +70,7 @@ fn operators_are_those_of_the_model() {
                     let seconds = (0..k.len()).map(|m| 1e-5 * m as f64).collect();
                     scan.set_field(random(n, 6).iter().map(|v| 200.0 * v.re).collect(), seconds);
                 }
-                ok(try_set(&scan, &shots, &phases, SHOTS));
+                ok(set_shots(&scan, &shots, &phases, SHOTS));
                 scan.options(|o| o.method = method);
                 assert_eq!(scan.info().images as usize, scan.images, "{name}");
                 let of = (&*shots, &*phases);
@@ -104,7 +104,7 @@ fn the_solution_is_that_of_the_dense_system() {
         scan.set_weights((0..count).map(|m| 0.1 + f64::from(m as u32 % 5)).collect());
         scan.set_maps(random(COILS * n, 22));
         let (shots, phases) = (shots(count), random(SHOTS * n, 23));
-        ok(try_set(&scan, &shots, &phases, SHOTS));
+        ok(set_shots(&scan, &shots, &phases, SHOTS));
         scan.options(|o| {
             (o.lambda, o.normal, o.tolerance) = (lambda, normal, 1e-12);
             (o.iterations, o.residual) = (300, 1e-11);
@@ -137,7 +137,7 @@ fn shots_are_forgotten_and_exclude_series() {
     scan.set_maps(random(COILS * 90, 32));
     let (image, phases) = (random(90, 33), random(SHOTS * 90, 34));
     let expected = scan.forward(&image);
-    ok(try_set(&scan, &shots(80), &phases, SHOTS));
+    ok(set_shots(&scan, &shots(80), &phases, SHOTS));
     assert!(scan.forward(&image) != expected);
     // SAFETY: valid pointers.
     unsafe {
@@ -154,9 +154,9 @@ fn shots_are_forgotten_and_exclude_series() {
     assert!(scan.forward(&image) == expected);
     let mut bad = phases.clone();
     bad[100].re = f64::INFINITY;
-    assert_eq!(try_set(&scan, &shots(80), &bad, SHOTS), Status::NotFiniteData);
+    assert_eq!(set_shots(&scan, &shots(80), &bad, SHOTS), Status::NotFiniteData);
     assert!(said().contains("phases[1, 0, 1, 0]"), "{}", said());
-    assert_eq!(try_set(&scan, &shots(80), &phases, 2), Status::OutOfRange);
+    assert_eq!(set_shots(&scan, &shots(80), &phases, 2), Status::OutOfRange);
     assert!(said().contains("it must be 0 to 1, a shot that phases has"), "{}", said());
     assert!(scan.forward(&image) == expected, "the plan is as it was");
 }

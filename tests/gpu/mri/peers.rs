@@ -1,6 +1,8 @@
 //! Coils and frames shared out among GPUs.
 
 use super::scan::*;
+use super::sets::set_maps;
+use super::shots::set_shots;
 use super::{device, unit_roundoff};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions};
@@ -19,17 +21,25 @@ fn several_gpus_give_what_one_gives() {
     const COILS: usize = 128;
     const SAMPLES: usize = 3000;
     let n: usize = GRID.iter().product();
-    let (image, samples) = (random(n, 1), random(COILS * SAMPLES, 2));
+    let samples = random(COILS * SAMPLES, 2);
     let all: Vec<i32> = super::super::several().into_iter().map(|g| g as i32).collect();
     if all.windows(2).all(|pair| pair[0] == pair[1]) {
         // The C interface takes each once; engines that share one GPU are tested in the library.
         return;
     }
-    for (double, normal) in [(false, 1), (false, 2), (true, 1), (true, 2)] {
+    // Of two sets of sensitivities, samples are of two shots, too.
+    for (double, normal, sets) in
+        [(false, 1, 1), (false, 2, 1), (true, 1, 1), (true, 2, 1), (false, 1, 2), (true, 1, 2), (true, 2, 2)]
+    {
+        let image = random(sets * n, 1);
         let run = |gpus: &[i32]| {
             let options = isoc_context_options { gpus: gpus.as_ptr(), gpu_count: gpus.len() as i64, ..on(GPU) };
             let mut scan = Scan::with(&options, GRID, points(SAMPLES, 3, 3), COILS, double);
-            scan.set_maps(random(COILS * n, 4));
+            set_maps(&mut scan, &random(sets * COILS * n, 4));
+            if sets > 1 {
+                let shots: Vec<i64> = (0..SAMPLES as i64).map(|m| m / 100 % 2).collect();
+                ok(set_shots(&scan, &shots, &random(2 * n, 5), 2));
+            }
             scan.set_weights((0..SAMPLES).map(|m| 0.5 + (m % 7) as f64 / 10.0).collect());
             scan.options(|o| (o.normal, o.iterations, o.residual) = (normal, 2, 1e-30));
             let solution = scan.to_image(isoc_mri_reconstruct, &samples);
@@ -45,8 +55,8 @@ fn several_gpus_give_what_one_gives() {
         for ((name, seen), (_, expected)) in run(&all).iter().zip(&run(&all[..1])) {
             let e = error(seen, expected);
             let allowed = if *name == "solution" { 10.0 * allowed } else { allowed };
-            println!("double {double}, normal {normal}: {name} {e:.1e} of {allowed:.1e}");
-            assert!(e <= allowed, "{all:?}, double {double}, normal {normal}: {name} {e:.2e}");
+            println!("double {double}, normal {normal}, sets {sets}: {name} {e:.1e} of {allowed:.1e}");
+            assert!(e <= allowed, "{all:?}, double {double}, normal {normal}, sets {sets}: {name} {e:.2e}");
         }
     }
 }
@@ -75,7 +85,7 @@ fn frames_on_several_gpus_are_those_of_one() {
             let trajectory = Trajectory::new(&k, Unit::CyclesPerVoxel, GRID, 2).expect("a trajectory");
             mri.set_geometry(Geometry { grid: GRID, coils: COILS, precision }, trajectory).expect("a geometry");
             mri.set_weights(Some(Array::of(&weights, [SAMPLES]).expect("weights"))).expect("weights");
-            let of_maps = || Array::of(&maps, [COILS, GRID[0], GRID[1], GRID[2]]).expect("maps");
+            let of_maps = || Array::of(&maps, [1, COILS, GRID[0], GRID[1], GRID[2]]).expect("maps");
             mri.set_maps(mapped.then(of_maps)).expect("maps");
             mri.set_frames(&first, &[EACH as i64; FRAMES]).expect("frames");
             let count = mri.images().expect("a plan");

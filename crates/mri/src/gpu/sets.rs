@@ -34,20 +34,20 @@ pub(super) struct Sets<'a> {
     together: usize,
     /// Bytes of a number.
     size: usize,
-    seen: Lent,
+    seen: [Lent; 2],
 }
 
 impl<'a> Sets<'a> {
     pub(super) fn new<T: Scalar>(queue: &'a Queue, kernels: &'a CoilKernels, maps: u64, scan: &Scan) -> Result<Self> {
         let (sets, voxels, images, size) = (scan.sets, scan.voxels(), scan.effects.images(), T::PRECISION.complex());
-        let seen = queue.pool.take(bytes_seen::<T>(scan) as usize)?;
+        let half = bytes_seen::<T>(scan) as usize / 2;
+        let seen = [queue.pool.take(half)?, queue.pool.take(half)?];
         Ok(Self { queue, kernels, maps, sets, voxels, images, together: together(scan), size, seen })
     }
 
     /// What some of the coils see, and where a product with that goes.
     pub(super) fn seen(&self) -> [u64; 2] {
-        let first = self.seen.address();
-        [first, first + (self.seen.bytes() / 2) as u64]
+        self.seen.each_ref().map(|half| half.address())
     }
 
     /// Coils some at a time.
