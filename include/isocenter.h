@@ -2559,6 +2559,10 @@ isoc_status isoc_mri_memory(isoc_mri *mri,
 // samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
 // `samples`: complex (coils, samples).
 //
+// This call, isoc_mri_adjoint, isoc_mri_gridding and isoc_mri_reconstruct take several scans of the plan's kind, too, such as slices or repetitions, one after
+// the other: `samples` (scans, coils, samples), and `image` (scans, images, nz, ny, nx), without images where there is one and without nz of planes. Their
+// progress is that of all; images of the scans before one that fails are written.
+//
 // Here and below: complex64 or complex128; sizes of 1 may be left out; nothing is written unless all of it is there.
 isoc_status isoc_mri_forward(isoc_mri *mri,
                              const isoc_tensor *image,
@@ -2584,7 +2588,7 @@ isoc_status isoc_mri_reconstruct(isoc_mri *mri,
                                  const isoc_tensor *samples,
                                  const isoc_tensor *image);
 
-// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each; with
+// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct (of several scans, all images scan by scan), before the first iteration and after each; with
 // penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start.
 isoc_status isoc_mri_history(isoc_mri *mri,
                              int64_t image,

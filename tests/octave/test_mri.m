@@ -84,6 +84,8 @@ function shots()
     n = [6 5]; k = rand(2, 40) - 0.5; E = dft(k, n);
     mri = isocenter.MRI(k, 'Size', n, 'Unit', 'cycles_per_voxel', 'Precision', 'double');
     x = noise(n); phases = noise([n 2]); shot = 1 + mod(0:39, 2);
+    d = noise([40 1 3]);
+    check_near('several scans', mri.adjoint(d), reshape(E' * reshape(d, 40, 3), [n 3]), 1e-8);
     mri.setShots(shot, phases);
     both = E * reshape(phases .* x, [], 2);
     check_near('shots', mri.forward(x), both(sub2ind([40 2], 1:40, shot)).', 1e-8);

@@ -210,6 +210,7 @@ classdef MRI < handle
         function image = adjoint(self, varargin)
             % ADJOINT  The conjugate transpose of forward, unscaled.
             %   IMAGE = mri.adjoint(SAMPLES)
+            %   adjoint, gridding and reconstruct take several scans, such as slices: samples x coils x scans, and images with scans last.
             image = isocenter_mex('mri.adjoint', self.id, varargin{:});
         end
 

@@ -445,26 +445,53 @@ static void transform(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor 
     c.result(0, out.finish());
 }
 
+// Samples and images of several scans, where samples have these as a third dimension.
+struct scans_shapes {
+    shape samples, image;
+};
+
+static scans_shapes of_scans(const call &c) {
+    const mri_sizes &s = c.plan->mri_size;
+    const std::vector<int64_t> given = c.count ? size_of(c.arguments[0]) : std::vector<int64_t>{};
+    if (given.size() != 3 || given[0] != s.samples || given[1] != s.coils) return { samples(c), image(c) };
+    shape images = image(c);
+    images.size.push_back(given[2]), images.meaning = "an image as of one scan, x scans";
+    return { { given, "samples x coils x scans" }, images };
+}
+
 static void forward(call &c) { transform(c, isoc_mri_forward, "image", image(c), samples(c)); }
-static void adjoint(call &c) { transform(c, isoc_mri_adjoint, "samples", samples(c), image(c)); }
-static void gridding(call &c) { transform(c, isoc_mri_gridding, "samples", samples(c), image(c)); }
+
+static void to_image(call &c, isoc_status (*run)(isoc_mri *, const isoc_tensor *, const isoc_tensor *)) {
+    c.takes({ "samples" });
+    c.argument(0, "samples");
+    const scans_shapes of = of_scans(c);
+    const array in(c.argument(0, "samples"), "samples", complex, of.samples);
+    array out(in.type(), of.image);
+    check(run(c.plan->mri(), in.tensor(), out.tensor()));
+    c.result(0, out.finish());
+}
+
+static void adjoint(call &c) { to_image(c, isoc_mri_adjoint); }
+static void gridding(call &c) { to_image(c, isoc_mri_gridding); }
 static void normal(call &c) { transform(c, isoc_mri_normal, "image", image(c), image(c)); }
 
 static void reconstruct(call &c) {
     c.takes({ "samples", "initial" });
-    const array in(c.argument(0, "samples"), "samples", complex, samples(c));
+    c.argument(0, "samples");
+    const scans_shapes of = of_scans(c);
+    const array in(c.argument(0, "samples"), "samples", complex, of.samples);
     isoc_mri_options options = c.plan->mri_size.options;
     options.warm_start = c.optional(1) != nullptr;
     check(isoc_mri_set_options(c.plan->mri(), &options), "invalidOptions");
     if (!options.warm_start) {
-        array out(in.type(), image(c));
+        array out(in.type(), of.image);
         check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
         c.result(0, out.finish());
         return;
     }
-    const array initial(c.optional(1), "initial", complex, image(c));
+    const array initial(c.optional(1), "initial", complex, of.image);
     array_rename("image", "initial");
-    array out(initial, image(c));
+    array out(initial, of.image);
     check(isoc_mri_reconstruct(c.plan->mri(), in.tensor(), out.tensor()));
     c.result(0, out.finish());
 }

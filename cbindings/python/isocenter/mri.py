@@ -327,16 +327,28 @@ class MRI(Plan):
         return ((g.coils,) if g.coils > 1 else ()) + (g.samples,)
 
     def forward(self, image, samples=None):
-        """samples = F image: what the scanner would measure. Returns the samples."""
-        return self._map(lib.isoc_mri_forward, "image", image, "samples", samples, lambda: self.samples_shape)
+        """samples = F image: what the scanner would measure. Returns the samples.
+
+        `forward`, `adjoint`, `gridding` and `reconstruct` take several scans, too, such as slices or repetitions: samples (scans, coils, samples), and images
+        (scans, images, nz, ny, nx), which for all but `forward` may leave `images` out where it is 1, and nz of planes."""
+        def shape():
+            given = tuple(getattr(image, "shape", ()))
+            several = len(given) == 5
+            return (given[0], self._given().coils, self._given().samples) if several else self.samples_shape
+        return self._map(lib.isoc_mri_forward, "image", image, "samples", samples, shape)
 
     def adjoint(self, samples, image=None):
         """image = F^H samples, unscaled: the transpose of `forward`. Returns the image."""
-        return self._map(lib.isoc_mri_adjoint, "samples", samples, "image", image, lambda: self.image_shape)
+        return self._map(lib.isoc_mri_adjoint, "samples", samples, "image", image, lambda: self._images_of(samples))
 
     def gridding(self, samples, image=None):
         """image = F^H W samples, in its own scale with weights from `compute_weights`. Returns the image."""
-        return self._map(lib.isoc_mri_gridding, "samples", samples, "image", image, lambda: self.image_shape)
+        return self._map(lib.isoc_mri_gridding, "samples", samples, "image", image, lambda: self._images_of(samples))
+
+    def _images_of(self, samples):
+        """The shape of images of samples, which may be of several scans."""
+        given = tuple(getattr(samples, "shape", ()))
+        return (given[:1] if len(given) == 3 else ()) + self.image_shape
 
     def normal(self, image, out=None):
         """out = (F^H W F + lambda R^H R) image: the system that `reconstruct` solves, for solvers of your own."""
@@ -414,18 +426,19 @@ class MRI(Plan):
         Parameters
         ----------
         samples : array
-            complex64 or complex128 (coils, samples).
+            complex64 or complex128 (coils, samples), or (scans, coils, samples) of several scans.
         image : array, optional
             Takes the result; with option warm_start it is required, and holds the start.
 
         Returns
         -------
         image
-            Written once all of it is there.
+            (images, nz, ny, nx), or of several scans (scans, images, nz, ny, nx), without images where there is one and without nz of planes. Of each scan written
+            once all of it is there.
         """
         if self._warm and image is None:
             raise wrong(TypeError, "with the option warm_start, reconstruct begins with the image that it is given: pass one")
-        return self._map(lib.isoc_mri_reconstruct, "samples", samples, "image", image, lambda: self.image_shape)
+        return self._map(lib.isoc_mri_reconstruct, "samples", samples, "image", image, lambda: self._images_of(samples))
 
     def reconstruct_stream(self, read, at_once=0, dtype="complex64", image=None):
         """The same as `reconstruct` of samples that do not fit memory: `read` brings those of some shots at a time.

@@ -36,6 +36,33 @@ class Mri(unittest.TestCase):
     def close_to(self, seen, expected, relative):
         self.assertLess(np.linalg.norm(seen - expected) / np.linalg.norm(expected), relative)
 
+    def test_several_scans_are_each_by_itself(self):
+        rng = np.random.default_rng(5)
+        k = rng.random((80, 2)) - 0.5
+        samples = (rng.standard_normal((4, 3, 80)) + 1j * rng.standard_normal((4, 3, 80))).astype("complex64")
+        maps = rng.standard_normal((2, 3, 8, 9)) + 1j * rng.standard_normal((2, 3, 8, 9))
+        told = []
+        with isocenter.Context(progress=lambda part, stage: told.append(part)) as context, \
+                isocenter.MRI(context, trajectory=k, unit="cycles_per_voxel", nx=9, ny=8, coils=3) as mri:
+            mri.compute_weights()
+            for given, images in ((None, (3,)), (maps[0], ()), (maps, (2,))):
+                mri.set_maps(given)
+                mri.set_options(iterations=3, lambda_=0.1)
+                for method in (mri.adjoint, mri.gridding, mri.reconstruct):
+                    told.clear()
+                    together = method(samples)
+                    self.assertEqual(together.shape, (4, *images, 8, 9))
+                    self.assertEqual(told, sorted(told))
+                    for scan, image in zip(samples, together):
+                        np.testing.assert_array_equal(method(np.ascontiguousarray(scan)), image)
+                method(samples)
+                self.assertEqual(len(mri.history(4 * (3 if given is None else 1) - 1)), 4)
+                full = together.reshape(4, -1, 1, 8, 9)
+                several = mri.forward(full)
+                self.assertEqual(several.shape, samples.shape)
+                np.testing.assert_array_equal(mri.forward(together[2]), several[2])
+            self.assertRaisesRegex(isocenter.TensorShapeError, "scans", mri.adjoint, samples, np.zeros((3, 2, 8, 9), "complex64"))
+
     def test_shots_see_one_image(self):
         rng = np.random.default_rng(4)
         k, image = rng.random((60, 2)) - 0.5, rng.standard_normal((8, 9)) + 1j * rng.standard_normal((8, 9))

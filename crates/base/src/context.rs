@@ -337,7 +337,12 @@ impl Context {
     /// Runs `work` on the worker threads, while the calling thread reports progress. Callbacks come only from the calling
     /// thread, as MATLAB and most user interfaces need. `work` says how far it is.
     pub fn run<T: Send>(&self, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
-        self.report_while(|job| self.on_workers(job, work))
+        self.run_part(Part::WHOLE, work)
+    }
+
+    /// The same for a part of a call's work.
+    pub fn run_part<T: Send>(&self, part: Part, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        self.report_part(part, |job| self.on_workers(job, work))
     }
 
     /// Runs a part of a call's work on the worker threads, inside [`Context::report_while`] of the whole.
@@ -366,8 +371,8 @@ impl Context {
     }
 
     /// One or the other: for work that mostly `waits` for a GPU, or for the worker threads.
-    pub fn run_on<T: Send>(&self, waits: bool, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
-        if waits { self.run_waiting(work) } else { self.run(work) }
+    pub fn run_on<T: Send>(&self, waits: bool, part: Part, work: impl FnOnce(&Job) -> Result<T> + Send) -> Result<T> {
+        if waits { self.run_waiting_part(part, work) } else { self.run_part(part, work) }
     }
 
     /// Like [`Context::run_on`], for work that asks for callbacks in between: the calling thread does what it is asked for, and reports.

@@ -9,7 +9,7 @@ use super::transform::{Effects, Fourier, Progress};
 use super::variation::Raise;
 use super::wavelets::Wavelets;
 use isocenter_base::array::{Array, ArrayMut};
-use isocenter_base::context::{Context, Desk, Job, NanPolicy};
+use isocenter_base::context::{Context, Desk, Job, NanPolicy, Part};
 use isocenter_base::cpu::simd::Real;
 use isocenter_base::error::{Result, fail};
 use isocenter_nufft::Scalar;
@@ -300,7 +300,16 @@ pub(super) trait Engine: Sized + Send {
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R>;
     /// The same with progress and cancel.
     fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
-        context.run_on(Self::WAITS, |job| self.within(context, |e| work(e, job)))
+        self.run_part(context, Part::WHOLE, work)
+    }
+    /// The same for a part of a call's work.
+    fn run_part<R: Send>(
+        &mut self,
+        context: &Context,
+        part: Part,
+        work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send,
+    ) -> Result<R> {
+        context.run_on(Self::WAITS, part, |job| self.within(context, |e| work(e, job)))
     }
 
     /// The same for work that asks the calling thread for something.

@@ -11,7 +11,7 @@ use super::plan::{Mri, Plan, each};
 use super::shared_frames::Flow;
 use super::solver::Solution;
 use isocenter_base::array::{Array, ArrayMut, DType, Layout};
-use isocenter_base::context::{LogLevel, Stage};
+use isocenter_base::context::{self, LogLevel, Stage};
 use isocenter_base::cpu::buffer::collected;
 use isocenter_base::error::{Result, fail};
 use isocenter_solve::Vectors;
@@ -31,6 +31,23 @@ impl Mri {
 
     fn check_samples(&self, array: &Layout<2>) -> Result<()> {
         self.check(array, "samples", [self.geometry()?.coils, self.samples()?])
+    }
+
+    /// Works on so many scans of the plan's kind, one after the other, with their progress as one call's; solutions are then those of all, scan by
+    /// scan.
+    pub fn each_scan(&mut self, scans: usize, mut work: impl FnMut(&mut Self, usize) -> Result<()>) -> Result<()> {
+        let (mut replaced, mut limit, mut solutions) = (0, 0.0, Vec::new());
+        let share = 1.0 / scans as f64;
+        for scan in 0..scans {
+            self.part = context::Part { before: scan as f64 * share, share, last: scan + 1 == scans };
+            let done = work(self, scan);
+            self.part = context::Part::WHOLE;
+            done?;
+            (replaced, limit) = (replaced + self.replaced, f64::max(limit, self.lambda_limit));
+            solutions.append(&mut self.solutions);
+        }
+        (self.replaced, self.lambda_limit, self.solutions) = (replaced, limit, solutions);
+        Ok(())
     }
 
     /// Maximum number of bytes of working memory that `reconstruct` needs, on the host or on the GPU that it computes on.
@@ -128,10 +145,10 @@ impl Mri {
         }
         let transform =
             Solve { toeplitz: false, warm_start: false, purpose: Purpose::Transform, ..self.solve_settings()? };
-        let (fourier, context) = (self.fourier()?, self.context.clone());
+        let (fourier, context, whole) = (self.fourier()?, self.context.clone(), self.part);
         let policy = context.nan_policy();
         let Plan { engine, frames, .. } = self.plan_mut()?;
-        self.replaced = each!(engine, e => e.run(&context, |e, job| {
+        self.replaced = each!(engine, e => e.run_part(&context, whole, |e, job| {
             job.enter(Stage::Check);
             let call = Call { context: &context, fourier: &fourier, job };
             let out = match frames {
@@ -179,10 +196,10 @@ impl Mri {
         let (warm_start, purpose) = (false, Purpose::Product);
         let solve = Solve { warm_start, purpose, ..solve };
         self.tell_of_penalty(&solve);
-        let (fourier, context) = (self.fourier()?, self.context.clone());
+        let (fourier, context, whole) = (self.fourier()?, self.context.clone(), self.part);
         let policy = context.nan_policy();
         let Plan { engine, frames, .. } = self.plan_mut()?;
-        self.replaced = each!(engine, e => e.run(&context, |e, job| {
+        self.replaced = each!(engine, e => e.run_part(&context, whole, |e, job| {
             job.enter(Stage::Check);
             let call = Call { context: &context, fourier: &fourier, job };
             let result = match frames {
@@ -219,12 +236,13 @@ impl Mri {
         self.check_images(images.layout())?;
         self.doubt_samples(&samples);
         let (solve, fourier, context) = (self.solve_settings()?, self.fourier()?, self.context.clone());
+        let whole = self.part;
         self.check_imaginary(&solve)?;
         self.tell_of_penalty(&solve);
         let policy = context.nan_policy();
         let elements = samples.layout().count() + if solve.warm_start { images.layout().count() } else { 0 };
         let Plan { engine, frames, .. } = self.plan_mut()?;
-        let (replaced, solutions) = each!(engine, e => e.run(&context, |e, job| {
+        let (replaced, solutions) = each!(engine, e => e.run_part(&context, whole, |e, job| {
             job.enter(Stage::Check);
             let call = Call { context: &context, fourier: &fourier, job };
             let mut solutions = Vec::new();

@@ -9,7 +9,7 @@ use super::penalty::{Algorithm, Penalty, Solver, Sparse};
 use super::trajectory::Trajectory;
 use super::transform::{Fourier, Method};
 use super::wavelets::{MAX_LEVELS, Wavelet, Wavelets};
-use isocenter_base::context::{Context, HostMemory, LogLevel};
+use isocenter_base::context::{Context, HostMemory, LogLevel, Part};
 use isocenter_base::error::{Result, fail};
 use isocenter_base::gpu::{Device, Queue};
 use isocenter_nufft::toeplitz::doubled;
@@ -193,6 +193,8 @@ pub struct Mri {
     pub(super) replaced: u64,
     pub(super) solutions: Vec<Progress>,
     pub(super) lambda_limit: f64,
+    /// Of a call's work, what is under way.
+    pub(super) part: Part,
     /// Of streams.
     pub(super) buffers: Vec<HostMemory>,
     stream: usize,
@@ -208,6 +210,7 @@ impl Mri {
             replaced: 0,
             solutions: Vec::new(),
             lambda_limit: 0.0,
+            part: Part::WHOLE,
             buffers: Vec::new(),
             stream: 0,
         }

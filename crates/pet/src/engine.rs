@@ -8,7 +8,7 @@ use super::response::Response;
 use super::tables::Tables;
 use super::view::View;
 use isocenter_base::array::{Array, ArrayMut};
-use isocenter_base::context::{Context, Job, NanPolicy};
+use isocenter_base::context::{Context, Job, NanPolicy, Part};
 use isocenter_base::error::{Result, fail};
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -150,7 +150,7 @@ pub(super) trait Engine: Sized + Send {
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R>;
     /// The same with progress and cancel.
     fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
-        context.run_on(Self::WAITS, |job| self.within(context, |e| work(e, job)))
+        context.run_on(Self::WAITS, Part::WHOLE, |job| self.within(context, |e| work(e, job)))
     }
 
     /// The plan's prior, if it was placed; to be forgotten when another one is set.

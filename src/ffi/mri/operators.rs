@@ -1,7 +1,7 @@
 //! The operators, from tensor to tensor.
 
 use super::plan::{isoc_mri, with_plan};
-use super::tensors::{images_from, images_to, samples_from, samples_to};
+use super::tensors::{expect_images_of, expect_samples_of, images_from, images_to, samples_from, samples_to, scans_of};
 use crate::ffi::boundary::{OutList, count as number};
 use crate::ffi::tensor::{check_apart, isoc_tensor};
 use isocenter_base::array::{Array, ArrayMut};
@@ -11,6 +11,10 @@ use isocenter_solve::history::Progress;
 
 /// samples = F image: what the scanner would measure. `image`: complex (nz, ny, nx), or (coils, nz, ny, nx) without coil maps;
 /// `samples`: complex (coils, samples).
+///
+/// This call, isoc_mri_adjoint, isoc_mri_gridding and isoc_mri_reconstruct take several scans of the plan's kind, too, such as slices or repetitions, one after
+/// the other: `samples` (scans, coils, samples), and `image` (scans, images, nz, ny, nx), without images where there is one and without nz of planes. Their
+/// progress is that of all; images of the scans before one that fails are written.
 ///
 /// Here and below: complex64 or complex128; sizes of 1 may be left out; nothing is written unless all of it is there.
 ///
@@ -25,6 +29,14 @@ pub unsafe extern "C" fn isoc_mri_forward(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
+            if let Some(scans) = scans_of(mri, samples)? {
+                let (from, mut to) = (
+                    expect_images_of(mri, "image", scans)?.input(image)?,
+                    expect_samples_of(mri, scans)?.output(samples)?,
+                );
+                check_apart((from.layout(), "image"), (to.layout(), "samples"))?;
+                return mri.each_scan(scans, |mri, k| mri.forward(from.part(k), to.part(k)));
+            }
             let (from, to) = (images_from(mri, "image", image)?, samples_to(mri, samples)?);
             check_apart((from.layout(), "image"), (to.layout(), "samples"))?;
             mri.forward(from, to)
@@ -43,6 +55,14 @@ unsafe fn to_image(
     with_plan(mri, |mri| {
         // SAFETY: by this function's contract.
         unsafe {
+            if let Some(scans) = scans_of(mri, samples)? {
+                let (from, mut to) = (
+                    expect_samples_of(mri, scans)?.input(samples)?,
+                    expect_images_of(mri, "image", scans)?.output(image)?,
+                );
+                check_apart((from.layout(), "samples"), (to.layout(), "image"))?;
+                return mri.each_scan(scans, |mri, k| run(mri, from.part(k), to.part(k)));
+            }
             let (from, to) = (samples_from(mri, samples)?, images_to(mri, "image", image)?);
             check_apart((from.layout(), "samples"), (to.layout(), "image"))?;
             run(mri, from, to)
@@ -116,7 +136,7 @@ pub unsafe extern "C" fn isoc_mri_reconstruct(
     unsafe { to_image(mri, samples, image, Mri::reconstruct) }
 }
 
-/// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct, before the first iteration and after each; with
+/// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct (of several scans, all images scan by scan), before the first iteration and after each; with
 /// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start.
 ///
 /// # Safety

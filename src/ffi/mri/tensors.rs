@@ -116,6 +116,37 @@ pub(super) unsafe fn by_coils<A, const N: usize>(
     Err(error)
 }
 
+/// Scans that samples are of, where the tensor has them as a dimension in front of the plan's coils and samples.
+///
+/// # Safety
+/// `samples` is NULL or valid.
+pub(super) unsafe fn scans_of(mri: &Mri, samples: *const isoc_tensor) -> Result<Option<usize>> {
+    let own = [mri.geometry()?.coils, mri.samples()?];
+    // SAFETY: by this function's contract.
+    match unsafe { any_sizes(samples, "samples") }.unwrap_or_default()[..] {
+        [scans, coils, count] if [coils, count] == own => Ok(Some(scans)),
+        _ => Ok(None),
+    }
+}
+
+pub(super) fn expect_samples_of(mri: &Mri, scans: usize) -> Result<Expected<'_, 3>> {
+    let shape = [scans, mri.geometry()?.coils, mri.samples()?];
+    let dims = ["scans", "coils", "samples"];
+    Ok(Expected { name: "samples", shape, dims, optional: &[], dtypes: DType::COMPLEX, gpus: mri.gpus() })
+}
+
+pub(super) fn expect_images_of<'m>(mri: &'m Mri, name: &'static str, scans: usize) -> Result<Expected<'m, 5>> {
+    let [nz, ny, nx] = mri.geometry()?.grid;
+    Ok(Expected {
+        name,
+        shape: [scans, mri.images()?, nz, ny, nx],
+        dims: ["scans", "images", "nz", "ny", "nx"],
+        optional: &[2, 1],
+        dtypes: DType::COMPLEX,
+        gpus: mri.gpus(),
+    })
+}
+
 /// Sensitivities `[set][coil][z][y][x]`; one set may come without its dimension, and planes without z.
 ///
 /// # Safety

@@ -158,6 +158,13 @@ impl<'a> Array<'a, 5> {
     }
 }
 
+impl<'a> Array<'a, 3> {
+    /// The k-th of the first dimension.
+    pub fn part(&self, k: usize) -> Array<'a, 2> {
+        Array { layout: self.layout.part(k), lifetime: PhantomData }
+    }
+}
+
 impl Array<'_, 3> {
     /// The same array with its first two dimensions exchanged.
     pub fn swapped(self) -> Self {
@@ -281,6 +288,13 @@ impl<'a, const N: usize> ArrayMut<'a, N> {
         let start = self.layout.element(at).cast_mut();
         // SAFETY: as above.
         unsafe { store_row(start.cast(), strides[N - 1], elements, |v| v) }
+    }
+}
+
+impl ArrayMut<'_, 3> {
+    /// The k-th of the first dimension.
+    pub fn part(&mut self, k: usize) -> ArrayMut<'_, 2> {
+        ArrayMut { layout: self.layout.part(k), lifetime: PhantomData }
     }
 }
 

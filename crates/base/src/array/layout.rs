@@ -101,6 +101,13 @@ impl Layout<2> {
 }
 
 impl Layout<3> {
+    /// The k-th of the first dimension.
+    pub fn part(&self, k: usize) -> Layout<2> {
+        let ([_, ny, nx], [_, y, x]) = (self.shape, self.strides);
+        let Self { dtype, gpu, .. } = *self;
+        Layout { origin: self.element([k, 0, 0]), dtype, shape: [ny, nx], strides: [y, x], gpu }
+    }
+
     /// The same elements with the first two dimensions exchanged.
     pub fn swapped(mut self) -> Self {
         self.shape.swap(0, 1);
