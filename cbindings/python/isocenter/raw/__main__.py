@@ -10,6 +10,8 @@ import isocenter.raw
 
 from ._delays import parsed, told
 from ._header import Unreadable
+from ._image_heads import KINDS
+from ._images_file import keep_scans
 from ._nifti import write_apart
 from ._sampling import numbers
 
@@ -19,7 +21,7 @@ QUOTES = ("'", '"')
 def main(arguments=None):
     parser = argparse.ArgumentParser(prog="python -m isocenter.raw", description="Reconstructs images from an ISMRMRD file of raw MRI data.")
     parser.add_argument("file", help="ISMRMRD file (HDF5)")
-    parser.add_argument("-o", "--output", help="a picture, NAME.png; magnitudes with their place, NAME.nii, NAME.nii.gz or NAME.dcm; or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
+    parser.add_argument("-o", "--output", help="a picture, NAME.png; images with their place, NAME.nii, NAME.nii.gz, NAME.dcm or NAME.h5 (ISMRMRD); or complex64 (frames, z, y, x), NAME.npy; without it, only what is in the file is told")
     for name in ("slice", "contrast", "phase", "repetition", "set"):
         parser.add_argument(f"--{name}", type=int, help="of the file's counter; all without it")
     parser.add_argument("--encoding", type=int, default=0, help="which of the header's encoding spaces (0)")
@@ -40,10 +42,13 @@ def main(arguments=None):
     parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the penalty (0); 1e-3 to 1e-2 are usual with wavelets and variation")
     parser.add_argument("--delays", default="auto", help="of gradients: auto finds them, and corrects those that are certain; keep takes the trajectory as it is; DX,DY or DX,DY,DZ in samples (auto)")
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
+    parser.add_argument("--images", choices=KINDS, help="of NAME.h5: magnitudes, or complex numbers (magnitude)")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     given = parser.parse_args(arguments)
-    if given.output and not given.output.endswith((".png", ".npy", ".nii", ".nii.gz", ".dcm")):
-        parser.error(f"--output is {given.output}; it must end in .png, .nii, .nii.gz, .dcm or .npy")
+    if given.output and not given.output.endswith((".png", ".npy", ".nii", ".nii.gz", ".dcm", ".h5")):
+        parser.error(f"--output is {given.output}; it must end in .png, .nii, .nii.gz, .dcm, .h5 or .npy")
+    if given.images and not (given.output or "").endswith(".h5"):
+        parser.error("--images is of ISMRMRD files: --output must be NAME.h5 (of other files the name says what they have)")
     try:
         run(given)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
@@ -83,6 +88,8 @@ def run(given):
     print(raw)
     if not given.output:
         return
+    if given.output.endswith(".h5"):
+        keep_scans(given.output)
     words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier".split()
     arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
     whitening = False if given.whitening == "none" else array("whitening", given.whitening)
@@ -102,6 +109,8 @@ def run(given):
         given.output = ", ".join(write_apart(given.output, made))
     elif given.output.endswith(".dcm"):
         given.output = ", ".join(isocenter.raw.write_dicom(given.output, made))
+    elif given.output.endswith(".h5"):
+        isocenter.raw.write_ismrmrd(given.output, made, images=given.images or "magnitude")
     else:
         numpy.save(given.output, made.images)
     print(f"written: {given.output}")

@@ -13,6 +13,7 @@ from ._delays import Corrections
 from ._densities import Densities
 from ._file import Raw, read
 from ._geometry import affine_of, in_order, stack
+from ._image_heads import head_of
 from ._memory import Kept, digest
 from ._partial_fourier import sides, smooth_phase, symmetric
 
@@ -21,7 +22,7 @@ PHASE_ITERATIONS = 15
 IMAGINARY = 0.1  # weight of the imaginary part beside the phase that is presumed, in the diagonal of F^H W F: less than what is measured, more than noise
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
 
-_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier delays")
+_Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier delays heads")
 
 
 class Reconstruction(_Fields):
@@ -34,7 +35,8 @@ class Reconstruction(_Fields):
     `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from,
     None for one coil and for maps that were given; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with
     penalties "wavelets" and "variation"; `partial_fourier` the axes, of "xyz", along which k-space was measured in part;
-    `delays` lists for each frame, and in it for each slice, the delays that its trajectory was corrected by: `MRIDelays`, the caller's numbers, or None."""
+    `delays` lists for each frame, and in it for each slice, the delays that its trajectory was corrected by: `MRIDelays`, the caller's numbers, or None;
+    `heads` ISMRMRD's heads of the images (frames, slices), one a frame of a volume, as `write_ismrmrd` writes them: a structured array, with the position, directions, times and counters of each."""
     __slots__ = ()
 
     @property
@@ -126,10 +128,11 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
                 maps=maps, weights=weights, whitening=whitening, virtual_coils=virtual_coils, calibration=calibration, iterations=iterations, penalty=penalty,
                 regularisation=regularisation, crop=crop, delays=delays, context=context)
     frames, slices, solver = work.frames, work.slices, work.solver
-    images, affines, late = [], [], []
+    images, affines, late, heads = [], [], [], []
     for one in work:
         images.append(one.image)
         late.append(one.delays)
+        heads.append(head_of(raw, one))
         affines.append(affine_of(one.readouts, one.image.shape, raw.recon.voxel))
     affines = numpy.array(affines).reshape(len(slices), len(frames), 4, 4).swapaxes(0, 1)
     images = numpy.array(images).reshape(len(slices), len(frames), *images[0].shape).swapaxes(0, 1)
@@ -138,7 +141,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
     affines = numpy.ascontiguousarray(affines[:, order])
     return Reconstruction(images, frames, [slices[i] for i in order], _voxel(affines[0], raw.recon.voxel), affines, solver.whitens, solver.coils,
                           solver.energy, solver.region, solver.residual, solver.partial,
-                          [[late[i * len(frames) + f] for i in order] for f in range(len(frames))])
+                          [[late[i * len(frames) + f] for i in order] for f in range(len(frames))], numpy.array(heads).reshape(len(slices), len(frames))[order].T)
 
 
 Solved = namedtuple("Solved", "slice frame readouts image delays")

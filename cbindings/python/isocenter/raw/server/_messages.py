@@ -1,25 +1,20 @@
 """Messages of the MRD streaming protocol: a number of 16 bits that says which, and what belongs to it; all numbers are little-endian."""
 import struct
 from collections import namedtuple
-from xml.sax.saxutils import escape
 
 import numpy
+
+from .._image_heads import COMPLEX, FLOAT, IMAGE_HEAD, PLACES, USER
 
 CONFIG_FILE, CONFIG_TEXT, HEADER, CLOSE, TEXT, ACQUISITION, IMAGE, WAVEFORM = 1, 2, 3, 4, 5, 1008, 1022, 1026
 
 _COUNTERS = [(name, "<u2") for name in ("kspace_encode_step_1", "kspace_encode_step_2", "average", "slice", "contrast", "phase", "repetition", "set", "segment")]
-_PLACES = [(name, "<f4", 3) for name in ("position", "read_dir", "phase_dir", "slice_dir", "patient_table_position")]
-_USER = [("user_int", "<i4", 8), ("user_float", "<f4", 8)]
-# The format's structures without gaps: 340, 198 and 40 bytes.
+# The format's structures without gaps: 340 and 40 bytes.
 ACQUISITION_HEAD = numpy.dtype([
     ("version", "<u2"), ("flags", "<u8"), ("measurement_uid", "<u4"), ("scan_counter", "<u4"), ("acquisition_time_stamp", "<u4"),
     ("physiology_time_stamp", "<u4", 3), ("number_of_samples", "<u2"), ("available_channels", "<u2"), ("active_channels", "<u2"), ("channel_mask", "<u8", 16),
     ("discard_pre", "<u2"), ("discard_post", "<u2"), ("center_sample", "<u2"), ("encoding_space_ref", "<u2"), ("trajectory_dimensions", "<u2"),
-    ("sample_time_us", "<f4"), *_PLACES, ("idx", [*_COUNTERS, ("user", "<u2", 8)]), *_USER])
-IMAGE_HEAD = numpy.dtype([
-    ("version", "<u2"), ("data_type", "<u2"), ("flags", "<u8"), ("measurement_uid", "<u4"), ("matrix_size", "<u2", 3), ("field_of_view", "<f4", 3),
-    ("channels", "<u2"), *_PLACES, *[(name, "<u2") for name in ("average", "slice", "contrast", "phase", "repetition", "set")], ("acquisition_time_stamp", "<u4"),
-    ("physiology_time_stamp", "<u4", 3), ("image_type", "<u2"), ("image_index", "<u2"), ("image_series_index", "<u2"), *_USER, ("attribute_string_len", "<u4")])
+    ("sample_time_us", "<f4"), *PLACES, ("idx", [*_COUNTERS, ("user", "<u2", 8)]), *USER])
 WAVEFORM_HEAD = numpy.dtype({"names": ["number_of_samples", "channels"], "formats": ["<u2", "<u2"], "offsets": [28, 30], "itemsize": 40})
 
 NAME_BYTES = 1024  # of a configuration's name, with zeros after it
@@ -27,9 +22,7 @@ MOST_TEXT = 1 << 24  # bytes of a text
 PIECE = 1 << 20  # bytes that are read at a time: memory is taken for what has come, not for what was announced
 KEPT_BESIDE = 1024  # bytes that a readout takes beside its own
 COMPRESSED = 0b1111 << 52  # flags of Gadgetron's compressed readouts
-FLOAT, COMPLEX = 5, 7  # types of images' numbers
-SIZES = {1: 2, 2: 2, 3: 4, 4: 4, FLOAT: 4, 6: 8, COMPLEX: 8, 8: 16}
-MAGNITUDE, COMPLEX_IMAGE = 1, 5  # kinds of images
+SIZES = {1: 2, 2: 2, 3: 4, 4: 4, FLOAT: 4, 6: 8, COMPLEX: 8, 8: 16}  # bytes of images' numbers
 
 Acquisition = namedtuple("Acquisition", "head trajectory data repetition")  # the first three as bytes
 Message = namedtuple("Message", "kind body")
@@ -144,9 +137,6 @@ def text(words):
 
 
 def image(head, attributes, values):
-    """`values` (z, y, x) of float32 or complex64; `attributes` a dict of texts or lists of them."""
-    meta = "".join(f"<meta><name>{escape(name)}</name>" + "".join(f"<value>{escape(v)}</value>" for v in ([value] if isinstance(value, str) else value)) + "</meta>"
-                   for name, value in attributes.items())
-    words = f'<?xml version="1.0"?><ismrmrdMeta>{meta}</ismrmrdMeta>'.encode()
-    head["attribute_string_len"] = len(words)
-    return b"".join((struct.pack("<H", IMAGE), head.tobytes(), struct.pack("<Q", len(words)), words, numpy.ascontiguousarray(values).tobytes()))
+    """A finished head with its attributes, and `values` (z, y, x) of float32 or complex64."""
+    words = attributes.encode()
+    return b"".join((struct.pack("<H", IMAGE), head.tobytes(), struct.pack("<Q", len(words)), words, values.tobytes()))

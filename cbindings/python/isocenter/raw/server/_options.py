@@ -7,6 +7,7 @@ import re
 import numpy
 
 from ..._words import Wanted
+from .. import _image_heads
 from .._delays import checked, parsed
 from .._reconstruction import PENALTIES
 from .._sampling import KINDS, numbers
@@ -62,7 +63,7 @@ KNOWN = {name: (_integer, "a whole number") for name in (
 KNOWN |= {name: (_real, "a number") for name in ("regularisation", "crop")}
 KNOWN |= {name: (_yes_or_no, "true or false") for name in ("navigators", "partial_fourier")}
 KNOWN |= {name: (_one_of(of), "one of " + ", ".join(of)) for name, of in (
-    ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("images", ("magnitude", "complex")))}
+    ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("images", _image_heads.KINDS))}
 KNOWN |= {"coils": (_coils, "a list of numbers, or a text such as 0,1,4-7")}
 KNOWN |= {"delays": (_delays, "auto, keep, or two or three numbers of samples")}
 ARRAYS = ("trajectory", "maps", "weights", "whitening")

@@ -7,11 +7,9 @@ import threading
 import time
 from collections import namedtuple
 
-import numpy
-
 from ... import errors
 from ...context import Context
-from .. import _header
+from .. import _header, _image_heads
 from .._file import Raw
 from .._reconstruction import Work
 from . import _messages
@@ -21,7 +19,7 @@ from ._options import Options, in_options
 from ._received import Received
 
 READING = ("encoding", "kind", "coils", "navigators")  # options of `read`
-MOST_IMAGES = MOST_SIDE = 0xffff  # which the format counts and measures in 16 bits
+MOST_SIDE = 0xffff  # which the format measures in 16 bits
 LINGER = 5.0  # seconds that a client has to read why its session ended
 
 Settings = namedtuple("Settings", "most timeout configs device threads stopping densities")
@@ -165,14 +163,15 @@ class Session:
             yield Work(raw, context=context, densities=self._settings.densities, memory=memory, **options)
 
     def _send_images(self, work, begin):
-        complex_images = self._options.values.get("images") == "complex"
+        kind = self._options.values.get("images", "magnitude")
         images = len(work.frames) * len(work.slices)
-        if images > MOST_IMAGES:
-            raise Refused(f"the scan has {images} images, of which the format numbers {MOST_IMAGES}")
+        if images > _image_heads.MOST_IMAGES:
+            raise Refused(f"the scan has {images} images, of which the format numbers {_image_heads.MOST_IMAGES}")
         with contextlib.closing(iter(work)) as each:
             for number, solved in enumerate(each):
                 which, frame = divmod(number, len(work.frames))
-                self._send(_image(work.raw, solved, 1 + frame * len(work.slices) + which, complex_images))
+                head, attributes = _image_heads.finished(_image_heads.head_of(work.raw, solved), 1 + frame * len(work.slices) + which, kind)
+                self._send(_messages.image(head, attributes, _image_heads.values_of(solved.image, kind)))
                 if not number:
                     log.info("%d readouts, the first image %.3f s after the last", len(self._readouts), time.monotonic() - begin)
         log.info("%d image%s in %.3f s, %d of them made before", images, "s" * (images > 1), time.monotonic() - begin, work.solver.memory.recalled)
@@ -239,23 +238,3 @@ class _Warnings(logging.Handler):
 def _in_words(message):
     """Without the function that a message begins with, and with options for its arguments."""
     return in_options(re.sub(r"^[A-Za-z_][\w.]*: ", "", message))
-
-
-def _image(raw, solved, index, complex_images):
-    """The message of one image, with the place and the counters of its first readout."""
-    readouts, first = solved.readouts, raw._heads[solved.readouts.acquisitions[0]]
-    head = numpy.zeros((), _messages.IMAGE_HEAD)
-    for name in ("measurement_uid", "position", "read_dir", "phase_dir", "slice_dir", "patient_table_position", "acquisition_time_stamp", "physiology_time_stamp"):
-        head[name] = first[name]
-    for name, value in {"slice": solved.slice, **solved.frame}.items():
-        head[name] = value
-    head["version"], head["channels"], head["image_index"], head["image_series_index"] = 1, 1, index, 1
-    head["matrix_size"], head["field_of_view"] = solved.image.shape[::-1], raw.recon.field_of_view[::-1]
-    head["data_type"], head["image_type"] = (_messages.COMPLEX, _messages.COMPLEX_IMAGE) if complex_images else (_messages.FLOAT, _messages.MAGNITUDE)
-    attributes = {"DataRole": "Image", "ImageProcessingHistory": "isocenter", "ImageRowDir": _numbers(readouts.read_dir),
-                  "ImageColumnDir": _numbers(readouts.phase_dir), "ImageSliceNormDir": _numbers(readouts.slice_dir)}
-    return _messages.image(head, attributes, solved.image if complex_images else numpy.abs(solved.image))
-
-
-def _numbers(values):
-    return [f"{v:.9g}" for v in values]
