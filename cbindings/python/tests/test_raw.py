@@ -39,8 +39,8 @@ def direction(coil):
     return np.array([math.cos(2 * math.pi * coil / COILS), math.sin(2 * math.pi * coil / COILS)])
 
 
-def sensitivities(n=N):
-    y, x = (np.mgrid[:n, :n] - n // 2) / N
+def sensitivities(n=N, middle=(0, 0)):
+    y, x = (np.mgrid[:n, :n] - n // 2 + np.array(middle[::-1]).reshape(2, 1, 1)) / N
     return np.stack([(1 + np.sin(math.pi * (direction(c)[0] * x + direction(c)[1] * y))) / 2 for c in range(COILS)]).astype("complex64")
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import isocenter
 import isocenter.raw
 from isocenter.raw import _echo_planar
-from test_raw import N, lines, measured, noise
+from test_raw import N, lines, measured, noise, sensitivities
 from test_raw_ways import Kinds, Ways, acquisition
 
 SCAN = {"kind": "epi", "centres": (N // 2,)}
@@ -58,6 +58,10 @@ class EchoPlanar(Kinds, Ways):
         error = self.error(seen)
         self.assertLess(error, 2.0)
         self.assertGreater(np.linalg.norm(np.abs(left) - np.abs(seen)) / np.linalg.norm(seen), 0.3)
+        # The field of view moves with the places that lines have in the end.
+        with self.quiet():
+            moved = self.image(made, **SCAN, options={"shift": (-12.5, 8.0)}).images[0, 0]
+        self.assertLess(self.error(moved, sensitivities(middle=(-2.5, 1.6)), middle=(-2.5, 1.6)), 2.0)
         # One direction alone has nothing to differ from.
         with self.quiet():
             self.image(lines(self.full), **SCAN)

@@ -225,13 +225,13 @@ class Configurations(Served):
         for name, value in arrays.items():
             np.save(os.path.join(self.configs.name, f"{name}.npy"), value)
         for options in ({"iterations": 4}, {"calibration": 16, "crop": 0.5}, {"virtual_coils": 2}, {"penalty": "variation", "regularisation": 3e-3, "iterations": 5},
-                        {"coils": [0, 2]}, {"unit": "cycles_per_voxel"}, {"repetition": 0, "slice": 0}, {"navigators": False, "partial_fourier": False}, *({name: value} for name, value in arrays.items())):
+                        {"coils": [0, 2]}, {"unit": "cycles_per_voxel"}, {"repetition": 0, "slice": 0}, {"navigators": False, "partial_fourier": False}, {"shift": [10, -2.5]}, *({name: value} for name, value in arrays.items())):
             sent = {name: f"{name}.npy" if isinstance(value, np.ndarray) else value for name, value in options.items()}
             with self.subTest(options=sent):
                 images, texts = self.ask(made, json.dumps({"parameters": sent}), kind="radial")
                 self.assertEqual(texts, [])
                 np.testing.assert_array_equal(client.values(images[0]), np.abs(self.of_a_file(made, options, kind="radial").images[0]))
-                as_texts = {name: str(value) if name not in ("coils",) else "0,2" for name, value in sent.items()}
+                as_texts = {name: ",".join(map(str, value)) if isinstance(value, list) else str(value) for name, value in sent.items()}
                 again, _ = client.asked(self.server.address, client.name("default") + client.text(3, self.text_of("radial")) + client.text(5, json.dumps(as_texts))
                                         + b"".join(map(client.readout, made)) + client.pack(4))
                 np.testing.assert_array_equal(client.values(again[0]), client.values(images[0]))
@@ -263,7 +263,7 @@ class Configurations(Served):
         for config, words in (('{"iterations": "many"}', "the option 'iterations' is 'many'; it must be a whole number"), ('{"iterations": 2.5}', "'iterations' is '2.5'"),
                               ('{"iterations": true}', "'iterations' is 'True'"), ('{"navigators": "no"}', "'navigators' is 'no'; it must be true or false"), ('{"crop": []}', r"'crop' is '\[\]'; it must be a number"),
                               ('{"penalty": "TV"}', "it must be one of identity, wavelets, variation"), ('{"images": "phase"}', "one of magnitude, complex"),
-                              ('{"coils": "0-999999999999"}', "'coils' is '0-999999999999'; it must be a list"), ('{"coils": 5}', "it must be a list"),
+                              ('{"coils": "0-999999999999"}', "'coils' is '0-999999999999'; it must be a list"), ('{"coils": 5}', "it must be a list"), ('{"shift": 5}', "'shift' is '5'; it must be two or three numbers in mm"), ('{"shift": [0, 0, 3]}', "a plane lies where it was excited"),
                               ('{"coils": [9]}', r"coils is \[9\]; the scan has 4"), ('{"maps": "../maps.npy"}', "it must be the name of a .npy file in the server's --configs"),
                               ('{"whitening": "none.npy"}', "in the server's --configs, or false"), ('{"slice": 7}', "slice is 7; the scan has 0"), ("{", "is no JSON"), ("[1]", "must be a JSON object"),
                               ("[" * 100000, "is no JSON"), (b"\xff\xfe{}", "no text in UTF-8"), ('{"iterations": 1e999}', "'iterations' is 'inf'"), ('{"kind": "radial"}', "has no trajectory")):

@@ -683,9 +683,9 @@ class Kinds(Ways):
         k = np.fft.fftfreq(N)
         return np.fft.ifft2(np.fft.fft2(image) * np.exp(-2 * (math.pi * self.SMOOTH / 2.3548) ** 2 * (k[:, None] ** 2 + k**2))).real
 
-    def error(self, image, coils=None, part=1.0):
-        """Per cent of the truth, after both were smoothed, but for a scale."""
-        y, x = (np.mgrid[:N * self.FINE, :N * self.FINE] + 0.5) / self.FINE - 0.5 - N // 2
+    def error(self, image, coils=None, part=1.0, middle=(0, 0)):
+        """Per cent of the truth, after both were smoothed, but for a scale; `middle` is where the image's is, in voxels x and y."""
+        y, x = (np.mgrid[:N * self.FINE, :N * self.FINE] + 0.5) / self.FINE - 0.5 - N // 2 + np.array(middle[::-1]).reshape(2, 1, 1)
         truth = sum(value * (np.hypot(x - cx, y - cy) < radius) for value, cx, cy, _, radius, *_ in PHANTOM).reshape(N, self.FINE, N, self.FINE).mean(axis=(1, 3))
         truth = self.smoothed(part * truth * np.linalg.norm(sensitivities() if coils is None else coils, axis=0))
         seen = self.smoothed(np.abs(image))

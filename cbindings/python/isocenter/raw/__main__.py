@@ -14,6 +14,8 @@ from ._image_heads import KINDS
 from ._images_file import keep_scans
 from ._nifti import write_apart
 from ._sampling import numbers
+from ._shift import WANTED
+from ._shift import parsed as parsed_shift
 
 QUOTES = ("'", '"')
 
@@ -41,6 +43,7 @@ def main(arguments=None):
     parser.add_argument("--penalty", choices=("identity", "wavelets", "variation"), default="identity", help="what images are preferred (small ones)")
     parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the penalty (0); 1e-3 to 1e-2 are usual with wavelets and variation")
     parser.add_argument("--delays", default="auto", help="of gradients: auto finds them, and corrects those that are certain; keep takes the trajectory as it is; DX,DY or DX,DY,DZ in samples (auto)")
+    parser.add_argument("--shift", metavar="DX,DY[,DZ]", help="by how many mm the middle of the field of view lies elsewhere, along read_dir, phase_dir and, of a volume, slice_dir: --shift=-10,2.5 (0,0)")
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
     parser.add_argument("--images", choices=KINDS, help="of NAME.h5: magnitudes, or complex numbers (magnitude)")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
@@ -63,7 +66,7 @@ def in_options(message, parser):
         name, value = match.groups()
         return f"--{name.replace('_', '-')}{' ' * (value.isalnum() or value in QUOTES)}{value}" if name in known else match[0]
 
-    return re.sub(r"\b([a-z_]+)=(\S?)", option, message)
+    return re.sub(r"(?<!-)\b([a-z_]+)=(\S?)", option, message)
 
 
 def delays(text):
@@ -71,6 +74,13 @@ def delays(text):
         return parsed(text)
     except ValueError:
         raise Unreadable(f"--delays is {text}; it must be auto, keep, or two or three numbers of samples along x, y and z, such as 1.5,1.5") from None
+
+
+def shift(text):
+    try:
+        return None if text is None else parsed_shift(text)
+    except ValueError:
+        raise Unreadable(f"--shift is {text}; it must be {WANTED}, such as --shift=-10,2.5") from None
 
 
 def array(name, path):
@@ -93,7 +103,7 @@ def run(given):
     words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier".split()
     arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
     whitening = False if given.whitening == "none" else array("whitening", given.whitening)
-    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, delays=delays(given.delays), **arrays,
+    made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, delays=delays(given.delays), shift=shift(given.shift), **arrays,
                                      **{word: getattr(given, word) for word in words})
     print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
     print(f"noise {'whitened' if made.whitened else 'not whitened'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "

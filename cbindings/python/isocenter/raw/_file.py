@@ -7,7 +7,7 @@ import numpy
 
 from ..coils import coil_whitening
 from ..errors import wrong
-from . import _delays, _header, _trajectory
+from . import _delays, _header, _shift, _trajectory
 from ._acquisitions import Acquisitions
 from ._hdf5 import File, packages
 from ._sampling import KINDS, Sampling, listed
@@ -205,7 +205,7 @@ class Raw:
             raise wrong(ValueError, f"{name} is {value!r}; {self._path} has {listed(values)}")
         return value
 
-    def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, calibration=False, delays=None):
+    def select(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, calibration=False, delays=None, shift=None):
         """The samples of one image.
 
         Averages and segments are taken together. Samples that the file says to discard are left out, and those beyond the image's
@@ -227,6 +227,9 @@ class Raw:
             Lines flagged as calibration for parallel imaging, whichever frame they are of, in place of the image's.
         delays : MRIDelays, or sequence of float, optional
             By which gradients come late, in samples, as `find_delays` finds them, or along x, y and z: the trajectory is that with them.
+        shift : sequence of float, optional
+            By how many mm the field of view lies elsewhere, along x, y and z of the image, exact for fractions of voxels: samples are multiplied by exp(2 pi i k.shift), and
+            `position` goes along.
 
         Returns
         -------
@@ -240,7 +243,7 @@ class Raw:
         rows = self._rows({"slice": slice, "contrast": contrast, "phase": phase, "repetition": repetition, "set": set}, calibration)
         _trajectory.check_unit(unit)
         space = self._calibration_space if calibration else self._space
-        return self._sampling.samples(rows, space, unit, trajectory, _delays.checked(delays))
+        return self._sampling.samples(rows, space, unit, trajectory, _delays.checked(delays), _shift.checked(shift, self.encoded))
 
     def find_delays(self, *, slice=None, contrast=None, phase=None, repetition=None, set=None, unit=None, trajectory=None, whitening=None, context=None):
         """Delays of the gradients, from the samples of one image (`MRI.find_delays`).

@@ -16,6 +16,7 @@ from ._geometry import affine_of, in_order, stack
 from ._image_heads import head_of
 from ._memory import Kept, digest
 from ._partial_fourier import sides, smooth_phase, symmetric
+from ._shift import checked
 
 PENALTIES = ("identity", "wavelets", "variation")
 PHASE_ITERATIONS = 15
@@ -53,7 +54,7 @@ class Reconstruction(_Fields):
 
 
 def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None, navigators=True, partial_fourier=True,
-                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="auto", context=None):
+                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="auto", shift=None, context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
     Noise is whitened where the file has a noise measurement, coils are joined to fewer virtual ones, their sensitivities are found by
@@ -98,6 +99,10 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         Of gradients, where readouts go along trajectories. "auto" looks for them in the first frame of each slice and contrast, and corrects
         those that are certain and change the image, and says so; others it warns of. "keep" takes the trajectory as it is. Two or three numbers
         are delays in samples along x, y and z, positive where gradients come late.
+    shift : sequence of float, optional
+        By how many mm the middle of the field of view lies elsewhere: two numbers, along x (`read_dir`) and y (`phase_dir`), or three of a volume. Images, sensitivities and
+        affine maps go along, exact for fractions of voxels, so that each point of the body keeps its place in mm; `maps` are of the shifted field of view. What leaves an encoded
+        field of view on one side comes in on the other.
     context : Context, optional
         Where to compute; None makes one with the defaults.
 
@@ -126,7 +131,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         raw = scan
     work = Work(raw, slice=slice, contrast=contrast, phase=phase, repetition=repetition, set=set, partial_fourier=partial_fourier, unit=unit, trajectory=trajectory,
                 maps=maps, weights=weights, whitening=whitening, virtual_coils=virtual_coils, calibration=calibration, iterations=iterations, penalty=penalty,
-                regularisation=regularisation, crop=crop, delays=delays, context=context)
+                regularisation=regularisation, crop=crop, delays=delays, shift=shift, context=context)
     frames, slices, solver = work.frames, work.slices, work.solver
     images, affines, late, heads = [], [], [], []
     for one in work:
@@ -153,7 +158,7 @@ class Work:
     `densities` of scans before and a `Memory` of images that were made of a part of the scan."""
 
     def __init__(self, raw, *, slice=None, contrast=None, phase=None, repetition=None, set=None, partial_fourier=True, unit=None, trajectory=None, maps=None,
-                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="keep",
+                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="keep", shift=None,
                  context=None, densities=None, memory=None):
         if context is None:
             context = Context()
@@ -167,7 +172,7 @@ class Work:
         if iterations is None:
             iterations = 15 if penalty == "identity" else 60
         given = _Given(trajectory, _checked_maps(maps, raw, len(self.slices)), weights, _checked_whitening(whitening, raw))
-        self.solver = _Solver(raw, context, unit, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier,
+        self.solver = _Solver(raw, context, {"unit": unit, "shift": checked(shift, raw.encoded)}, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier,
                               densities or Densities(), memory, Corrections(raw, delays, unit, trajectory, context))
 
     def __iter__(self):
@@ -220,8 +225,8 @@ def _checked_whitening(whitening, raw):
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, unit, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory, corrections):
-        self.raw, self.context, self.unit, self.given, self.virtual, self.lines = raw, context, unit, given, virtual_coils, calibration
+    def __init__(self, raw, context, select, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory, corrections):
+        self.raw, self.context, self.select, self.given, self.virtual, self.lines = raw, context, select, given, virtual_coils, calibration
         self.solution, self.crop, self.partial_fourier, self.densities, self.memory = solution, crop, partial_fourier, densities, memory
         self.corrections, self.late = corrections, None
         self.whitening = {}  # by dwell
@@ -282,10 +287,10 @@ class _Solver:
         self.maps = coil_maps(kspace, _plane(readouts.grid), crop=self.crop, context=self.context, **kernels)
 
     def calibration_lines(self):
-        return self.raw.select(slice=self.slice, unit=self.unit, calibration=True)
+        return self.raw.select(slice=self.slice, calibration=True, **self.select)
 
     def solve(self, frame):
-        select = {"slice": self.slice, "unit": self.unit, "trajectory": self.given.trajectory, **frame}
+        select = {"slice": self.slice, "trajectory": self.given.trajectory, **self.select, **frame}
         readouts = self.raw.select(**select)
         whitener = self.whitener(readouts.dwell) if self.whitens else None
         self.late = self.corrections.of(self.slice, frame, whitener)

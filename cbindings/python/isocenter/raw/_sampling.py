@@ -7,7 +7,7 @@ import numpy
 
 from .._words import Wanted
 from ..errors import wrong
-from . import _delays, _echo_planar, _lines, _trajectory
+from . import _delays, _echo_planar, _lines, _shift, _trajectory
 
 KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
 LINES = ("", "cartesian", "epi")  # which are lines where there is no trajectory
@@ -36,15 +36,15 @@ class Sampling:
         self.recon, self.kind, self.conjugated = space.recon, raw.kind, raw.conjugated
         self._known = {}
 
-    def samples(self, rows, space, unit, trajectory=None, delays=None):
+    def samples(self, rows, space, unit, trajectory=None, delays=None, shift=_shift.NONE):
         """`Readouts` of the rows, whose encoding is `space`."""
         if trajectory is not None:
-            return self._along_trajectories(rows, unit, self._space, self._of_rows(trajectory, rows), delays)
+            return self._along_trajectories(rows, unit, self._space, self._of_rows(trajectory, rows), delays, shift)
         if not self._are_lines(rows, space):
-            return self._along_trajectories(rows, unit, space, None, delays)
+            return self._along_trajectories(rows, unit, space, None, delays, shift)
         if delays is not None:
             raise wrong(ValueError, f"delays are of trajectories; the readouts of {self._path} are Cartesian lines")
-        return self._cartesian(rows, space)
+        return self._cartesian(rows, space, shift)
 
     def whole(self, rows, unit, trajectory=None):
         """Samples (coils, readouts, n) and places (readouts, n, 3) in cycles per voxel of the encoded space, of readouts of one length that
@@ -146,12 +146,12 @@ class Sampling:
             energy[kept] += numpy.sum(numpy.abs(data[:, kept]) ** 2, axis=0)
         return energy
 
-    def _along_trajectories(self, rows, unit, space, own, delays):
+    def _along_trajectories(self, rows, unit, space, own, delays, shift):
         parts, places, times = self._readouts_along(rows, unit, space, own)
         if delays is not None:
             places = _delays.moved(places, delays, space.encoded)
         grid = self._grid([0] if space.encoded.shape[0] > 1 else [], space)
-        return self._made(rows, numpy.concatenate(parts, axis=1), numpy.concatenate(places), numpy.concatenate(times), grid, space, False)
+        return self._made(rows, numpy.concatenate(parts, axis=1), numpy.concatenate(places), numpy.concatenate(times), grid, space, False, shift)
 
     def _readouts_along(self, rows, unit, space, own):
         """Samples (coils, n), places (n, 3) in cycles per voxel of the encoded space, and seconds, of each readout."""
@@ -209,7 +209,7 @@ class Sampling:
         self._known[key] = found
         return found
 
-    def _cartesian(self, rows, space):
+    def _cartesian(self, rows, space, shift):
         nx = space.encoded.shape[2]
         kept = nx * space.recon.field_of_view[2] / space.encoded.field_of_view[2]
         whole = kept < nx - 0.5 and abs(kept - round(kept)) < 1e-3
@@ -224,12 +224,16 @@ class Sampling:
         uncut = bool((self._heads["discard_pre"][rows].astype(int) + self._heads["discard_post"][rows] == 0).all())
         narrow = whole and centred and uncut and lengths == {kept} and self._narrow_already(parts, kept, space)
         energy = numpy.array([numpy.sum(numpy.abs(data) ** 2) for data in parts])
+        moved = 0.0  # in voxels of the encoding along x, of lines that lose what is outside of the field of view
         if whole and centred and uncut and lengths == {nx}:
+            moved = shift[0] / space.encoded.voxel[2]
             for i, (data, echo) in enumerate(zip(parts, echoes)):
-                parts[i], times[i] = _lines.narrowed(data, echo, kept, times[i])
+                parts[i], times[i] = _lines.narrowed(data * _shift.turns((numpy.arange(nx) - echo) * (moved / nx)), echo, kept, times[i])
             echoes, narrow = [kept // 2] * len(parts), True
         spacing = 1 / (kept if narrow else nx)  # cycles per voxel of the encoding
         along = [self._along(row, data.shape[1], echo, spacing, space) for row, data, echo in zip(order, parts, echoes)]
+        if moved:  # the rest of the shift is of where samples lie
+            parts = [data * _shift.turns(-moved * x) for data, x in zip(parts, along)]
         self._fit_directions(order, parts, along, space)
         k = numpy.empty((sum(map(len, along)), 3))
         k[:, 0] = numpy.concatenate(along)
@@ -241,7 +245,7 @@ class Sampling:
         if space.kind == "epi":
             times[:] = math.nan
         grid = self._grid([0, 1] if narrow else [0, 1, 2], space)
-        return self._made(rows, numpy.concatenate(parts, axis=1), k, times, grid, space, True)
+        return self._made(rows, numpy.concatenate(parts, axis=1), k, times, grid, space, True, shift)
 
     def _ordered(self, row, data):
         """A line's samples from low to high frequency, the index at frequency 0, and their times."""
@@ -323,15 +327,18 @@ class Sampling:
             shape[0] = 1
         return tuple(shape)
 
-    def _made(self, rows, samples, k, times, grid, space, lines):
-        """In voxels of the image, whose resolution may be less than the encoding's."""
+    def _made(self, rows, samples, k, times, grid, space, lines, shift):
+        """In voxels of the image, whose resolution may be less than the encoding's, and whose middle may lie elsewhere."""
         dims = 3 if grid[0] > 1 else 2
+        if any(shift):
+            samples = samples * _shift.turns(k[:, :dims] @ (numpy.array(shift) / space.encoded.voxel[::-1])[:dims])
         k = k[:, :dims] * (numpy.array(self.recon.voxel[::-1]) / space.encoded.voxel[::-1])[:dims]
         inside = (numpy.abs(k) <= 0.5 + 1e-5).all(axis=1)
         if not inside.all():
             samples, k, times = samples[:, inside], k[inside], times[inside]
         head = self._heads[rows[0]]
         places = {name: numpy.array(head[name], float) for name in ("position", "read_dir", "phase_dir", "slice_dir")}
+        places["position"] += sum(mm * places[name] for mm, name in zip(shift, ("read_dir", "phase_dir", "slice_dir")))
         return Readouts(numpy.ascontiguousarray(samples), numpy.clip(k, -0.5, 0.5).astype(numpy.float32), "cycles_per_voxel", times, grid,
                         *places.values(), float(head["sample_time_us"]) * 1e-6, rows, lines)
 

@@ -11,6 +11,7 @@ from .. import _image_heads
 from .._delays import checked, parsed
 from .._reconstruction import PENALTIES
 from .._sampling import KINDS, numbers
+from .._shift import parsed as parsed_shift
 from .._trajectory import UNITS
 from ._messages import Refused
 
@@ -53,6 +54,10 @@ def _delays(value):
     return parsed(value) if isinstance(value, str) else checked(value)
 
 
+def _shift(value):
+    return parsed_shift(value) if isinstance(value, str) else [_real(v) for v in value]
+
+
 def _whitening(value):
     """False; or the name of a file."""
     return False if value in (False, "none", "False", "false") else value
@@ -66,6 +71,7 @@ KNOWN |= {name: (_one_of(of), "one of " + ", ".join(of)) for name, of in (
     ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("images", _image_heads.KINDS))}
 KNOWN |= {"coils": (_coils, "a list of numbers, or a text such as 0,1,4-7")}
 KNOWN |= {"delays": (_delays, "auto, keep, or two or three numbers of samples")}
+KNOWN |= {"shift": (_shift, "two or three numbers in mm, along read_dir, phase_dir and slice_dir")}
 ARRAYS = ("trajectory", "maps", "weights", "whitening")
 KNOWN |= {name: (_whitening, "the name of a .npy file in the server's --configs" + ", or false" * (name == "whitening")) for name in ARRAYS}
 AS_DEFAULT = "the scan is reconstructed with the defaults, and with options that come as JSON"
