@@ -236,6 +236,12 @@ class Configurations(Served):
                                         + b"".join(map(client.readout, made)) + client.pack(4))
                 np.testing.assert_array_equal(client.values(again[0]), client.values(images[0]))
 
+    def test_grappa(self):
+        images, texts = self.ask(self.accelerated(2), '{"method": "grappa", "tikhonov": "1e-4"}')
+        self.assertEqual(texts, [])
+        np.testing.assert_array_equal(client.values(images[0]), np.abs(self.of_a_file(self.accelerated(2), {"method": "grappa", "tikhonov": 1e-4}).images[0]))
+        self.assertRegex(self.ask(lines(self.full)[::2], '{"method": "grappa"}')[1][0], 'fully sampled over 1 lines, of which GRAPPA\'s kernel needs 7.* or "method": "sense", the default, with "maps" of another')
+
     def test_presets(self):
         with open(os.path.join(self.configs.name, "quick.json"), "w") as file:
             file.write('{"iterations": 2, "config": "quick"}')
@@ -263,7 +269,7 @@ class Configurations(Served):
         for config, words in (('{"iterations": "many"}', "the option 'iterations' is 'many'; it must be a whole number"), ('{"iterations": 2.5}', "'iterations' is '2.5'"),
                               ('{"iterations": true}', "'iterations' is 'True'"), ('{"navigators": "no"}', "'navigators' is 'no'; it must be true or false"), ('{"crop": []}', r"'crop' is '\[\]'; it must be a number"),
                               ('{"penalty": "TV"}', "it must be one of identity, wavelets, variation"), ('{"images": "phase"}', "one of magnitude, complex"),
-                              ('{"coils": "0-999999999999"}', "'coils' is '0-999999999999'; it must be a list"), ('{"coils": 5}', "it must be a list"), ('{"shift": 5}', "'shift' is '5'; it must be two or three numbers in mm"), ('{"shift": [0, 0, 3]}', "a plane lies where it was excited"),
+                              ('{"coils": "0-999999999999"}', "'coils' is '0-999999999999'; it must be a list"), ('{"coils": 5}', "it must be a list"), ('{"method": "smash"}', "it must be one of sense, grappa"), ('{"tikhonov": 1}', "pass \"method\": \"grappa\""), ('{"method": "grappa", "kind": "other", "tikhonov": -1}', "tikhonov is -1.0"), ('{"shift": 5}', "'shift' is '5'; it must be two or three numbers in mm"), ('{"shift": [0, 0, 3]}', "a plane lies where it was excited"),
                               ('{"coils": [9]}', r"coils is \[9\]; the scan has 4"), ('{"maps": "../maps.npy"}', "it must be the name of a .npy file in the server's --configs"),
                               ('{"whitening": "none.npy"}', "in the server's --configs, or false"), ('{"slice": 7}', "slice is 7; the scan has 0"), ("{", "is no JSON"), ("[1]", "must be a JSON object"),
                               ("[" * 100000, "is no JSON"), (b"\xff\xfe{}", "no text in UTF-8"), ('{"iterations": 1e999}', "'iterations' is 'inf'"), ('{"kind": "radial"}', "has no trajectory")):

@@ -13,6 +13,7 @@ from ._header import Unreadable
 from ._image_heads import KINDS
 from ._images_file import keep_scans
 from ._nifti import write_apart
+from ._reconstruction import METHODS
 from ._sampling import numbers
 from ._shift import WANTED
 from ._shift import parsed as parsed_shift
@@ -42,6 +43,8 @@ def main(arguments=None):
     parser.add_argument("--iterations", type=int, help="of the solver (15; 60 with wavelets and variation)")
     parser.add_argument("--penalty", choices=("identity", "wavelets", "variation"), default="identity", help="what images are preferred (small ones)")
     parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the penalty (0); 1e-3 to 1e-2 are usual with wavelets and variation")
+    parser.add_argument("--method", choices=METHODS, default="sense", help="grappa fills in Cartesian lines that were left out, every 2nd to 4th, from their neighbours; sense is of any readouts (sense)")
+    parser.add_argument("--tikhonov", type=float, help="weight that keeps the kernel of GRAPPA small (1e-3)")
     parser.add_argument("--delays", default="auto", help="of gradients: auto finds them, and corrects those that are certain; keep takes the trajectory as it is; DX,DY or DX,DY,DZ in samples (auto)")
     parser.add_argument("--shift", metavar="DX,DY[,DZ]", help="by how many mm the middle of the field of view lies elsewhere, along read_dir, phase_dir and, of a volume, slice_dir: --shift=-10,2.5 (0,0)")
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
@@ -100,7 +103,7 @@ def run(given):
         return
     if given.output.endswith(".h5"):
         keep_scans(given.output)
-    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier".split()
+    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier method tikhonov".split()
     arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
     whitening = False if given.whitening == "none" else array("whitening", given.whitening)
     made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, delays=delays(given.delays), shift=shift(given.shift), **arrays,

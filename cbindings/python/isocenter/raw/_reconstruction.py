@@ -1,6 +1,8 @@
 """From raw samples of several coils to images."""
+import math
 from collections import namedtuple
 from contextlib import nullcontext
+from functools import partial
 
 import numpy
 
@@ -13,6 +15,7 @@ from ._delays import Corrections
 from ._densities import Densities
 from ._file import Raw, read
 from ._geometry import affine_of, in_order, stack
+from ._grappa import Grappa
 from ._image_heads import head_of
 from ._memory import Kept, digest
 from ._partial_fourier import sides, smooth_phase, symmetric
@@ -22,6 +25,8 @@ PENALTIES = ("identity", "wavelets", "variation")
 PHASE_ITERATIONS = 15
 IMAGINARY = 0.1  # weight of the imaginary part beside the phase that is presumed, in the diagonal of F^H W F: less than what is measured, more than noise
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
+MAPS = LEAST, f"of which coil sensitivities need {LEAST}. Take a scan with calibration lines, or pass maps= of another"
+METHODS = ("sense", "grappa")
 
 _Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier delays heads")
 
@@ -54,7 +59,7 @@ class Reconstruction(_Fields):
 
 
 def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None, navigators=True, partial_fourier=True,
-                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="auto", shift=None, context=None):
+                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="auto", shift=None, method="sense", tikhonov=None, context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
     Noise is whitened where the file has a noise measurement, coils are joined to fewer virtual ones, their sensitivities are found by
@@ -103,6 +108,11 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         By how many mm the middle of the field of view lies elsewhere: two numbers, along x (`read_dir`) and y (`phase_dir`), or three of a volume. Images, sensitivities and
         affine maps go along, exact for fractions of voxels, so that each point of the body keeps its place in mm; `maps` are of the shifted field of view. What leaves an encoded
         field of view on one side comes in on the other.
+    method : {"sense", "grappa"}
+        "grappa" fills in Cartesian lines that were left out, every 2nd to 4th along one axis of phase encoding or two, as sums of their neighbours in all coils, and the image is solved for
+        as of all lines. It is the baseline that scanners have (Griswold et al. 2002); "sense" is of any readouts, and takes noise at its place.
+    tikhonov : float, optional
+        Of GRAPPA's kernel: the weight of its square, relative to the mean of the diagonal of its normal equations. None means 1e-3.
     context : Context, optional
         Where to compute; None makes one with the defaults.
 
@@ -131,7 +141,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         raw = scan
     work = Work(raw, slice=slice, contrast=contrast, phase=phase, repetition=repetition, set=set, partial_fourier=partial_fourier, unit=unit, trajectory=trajectory,
                 maps=maps, weights=weights, whitening=whitening, virtual_coils=virtual_coils, calibration=calibration, iterations=iterations, penalty=penalty,
-                regularisation=regularisation, crop=crop, delays=delays, shift=shift, context=context)
+                regularisation=regularisation, crop=crop, delays=delays, shift=shift, method=method, tikhonov=tikhonov, context=context)
     frames, slices, solver = work.frames, work.slices, work.solver
     images, affines, late, heads = [], [], [], []
     for one in work:
@@ -159,7 +169,7 @@ class Work:
 
     def __init__(self, raw, *, slice=None, contrast=None, phase=None, repetition=None, set=None, partial_fourier=True, unit=None, trajectory=None, maps=None,
                  weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="keep", shift=None,
-                 context=None, densities=None, memory=None):
+                 method="sense", tikhonov=None, context=None, densities=None, memory=None):
         if context is None:
             context = Context()
         self.raw, self.frames = raw, raw.frames(contrast=contrast, phase=phase, repetition=repetition, set=set)
@@ -171,9 +181,10 @@ class Work:
             virtual_coils = 8 if volume else 12
         if iterations is None:
             iterations = 15 if penalty == "identity" else 60
+        _check_method(method, tikhonov, weights)
         given = _Given(trajectory, _checked_maps(maps, raw, len(self.slices)), weights, _checked_whitening(whitening, raw))
         self.solver = _Solver(raw, context, {"unit": unit, "shift": checked(shift, raw.encoded)}, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier,
-                              densities or Densities(), memory, Corrections(raw, delays, unit, trajectory, context))
+                              densities or Densities(), memory, Corrections(raw, delays, unit, trajectory, context), method == "grappa", tikhonov)
 
     def __iter__(self):
         try:
@@ -194,6 +205,17 @@ def _voxel(affines, voxel):
 
 _Given = namedtuple("_Given", "trajectory maps weights whitening")
 _Given.__doc__ = "What a caller gives in place of what is found: `maps` of each slice, `whitening` a matrix, or False for none."
+
+
+def _check_method(method, tikhonov, weights):
+    if method not in METHODS:
+        raise wrong(ValueError, f"method is {method!r}; it must be one of " + ", ".join(map(repr, METHODS)))
+    if tikhonov is not None and method != "grappa":
+        raise wrong(ValueError, "tikhonov is of the kernel of GRAPPA: pass method='grappa', or regularisation= for the image's")
+    if tikhonov is not None and not 0 <= tikhonov < math.inf:
+        raise wrong(ValueError, f"tikhonov is {tikhonov}; it must be 0 or more, and finite")
+    if weights is not None and method == "grappa":
+        raise wrong(ValueError, "weights are of samples that were measured, and GRAPPA makes others: method='sense', the default, takes weights=")
 
 
 def _checked_maps(maps, raw, slices):
@@ -225,10 +247,10 @@ def _checked_whitening(whitening, raw):
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, select, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory, corrections):
+    def __init__(self, raw, context, select, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory, corrections, fills, tikhonov):
         self.raw, self.context, self.select, self.given, self.virtual, self.lines = raw, context, select, given, virtual_coils, calibration
         self.solution, self.crop, self.partial_fourier, self.densities, self.memory = solution, crop, partial_fourier, densities, memory
-        self.corrections, self.late = corrections, None
+        self.corrections, self.late, self.fills, self.tikhonov = corrections, None, fills, tikhonov
         self.whitening = {}  # by dwell
         self.whitens = given.whitening is not False and (given.whitening is not None or raw.noise is not None)
         self.coils, self.energy, self.region, self.residual = raw.coils, 1.0, None, 0.0
@@ -237,7 +259,7 @@ class _Solver:
 
     def begin(self, number, slice):
         self.number, self.slice, self.matrix, self.maps, self.weight = number, slice, None, None, None
-        self.first, self.digest, self.has_maps = None, None, False
+        self.first, self.digest, self.has_maps, self.grappa = None, None, False, None
 
     def close(self):
         for plan in (self.plan, self.low):
@@ -260,11 +282,18 @@ class _Solver:
         """Samples or maps of virtual coils."""
         return samples if self.matrix is None else coil_apply(self.matrix, samples, context=self.context)
 
-    def find_maps(self, samples):
-        """Virtual coils and their sensitivities, of the slice's first frame, whose whitened samples these are."""
-        readouts = self.first
+    def find_coils(self, samples):
+        """Virtual coils, of the slice's first frame, whose whitened samples these are; and what tells about them: `Readouts`, and their samples of virtual coils."""
         if self.virtual and samples.shape[0] > self.virtual:
             self.matrix, self.energy = coil_compression(samples, self.virtual, context=self.context)
+        if not self.raw.calibrated:
+            return self.first, self.joined(samples)
+        lines = self.calibration_lines()
+        return lines, self.joined(self.whitened(lines.dwell, lines.samples))
+
+    def find_maps(self, lines, samples):
+        """Sensitivities of virtual coils, unless a caller gives them."""
+        readouts = self.first
         if self.given.maps is not None:
             maps = self.given.maps[self.number]
             if maps.shape[1:] != _plane(readouts.grid):
@@ -272,11 +301,6 @@ class _Solver:
             self.maps = numpy.ascontiguousarray(self.joined(self.whitened(readouts.dwell, maps)))
             self.coils = len(self.maps)
             return
-        lines = readouts
-        if self.raw.calibrated:
-            lines = self.calibration_lines()
-            samples = self.whitened(lines.dwell, lines.samples)
-        samples = self.joined(samples)
         self.coils = samples.shape[0]
         if self.coils == 1:
             return
@@ -288,6 +312,10 @@ class _Solver:
 
     def calibration_lines(self):
         return self.raw.select(slice=self.slice, calibration=True, **self.select)
+
+    def calibration(self, lines, samples, *need):
+        """Of GRAPPA: lines of calibration data, and all of them along x."""
+        return _middle(lines, samples, self.first.grid, self.lines, self.context, need, whole=True)
 
     def solve(self, frame):
         select = {"slice": self.slice, "trajectory": self.given.trajectory, **self.select, **frame}
@@ -317,12 +345,18 @@ class _Solver:
         return kept
 
     def solved(self, readouts):
-        samples = self.whitened(readouts.dwell, readouts.samples)
+        samples, told = self.whitened(readouts.dwell, readouts.samples), None
         if not self.has_maps:
-            self.find_maps(samples if readouts is self.first else self.whitened(self.first.dwell, self.first.samples))
+            told = self.find_coils(samples if readouts is self.first else self.whitened(self.first.dwell, self.first.samples))
+        samples = self.joined(samples)
+        if self.fills:
+            self.grappa = self.grappa or Grappa(partial(self.calibration, *told), self.tikhonov)
+            readouts = self.grappa.filled(readouts, samples, self.raw.encoded.shape)
+            samples = readouts.samples
+        if told:
+            self.find_maps(*told)
             self.close()
             self.has_maps = True
-        samples = self.joined(samples)
         if self.plan is None or not numpy.array_equal(self.trajectory, readouts.trajectory):
             self.close()
             self.plan, self.trajectory = self.planned(readouts), readouts.trajectory
@@ -408,14 +442,17 @@ def _plan(readouts, grid, coils, context, trajectory=None):
                    coils=coils)
 
 
-def _middle(readouts, samples, grid, lines, context):
-    """The middle of k-space on a grid of its own, over the field of view of the image's `grid`: (coils, [nz,] ny, nx)."""
+def _middle(readouts, samples, grid, lines, context, need=MAPS, whole=False):
+    """The middle of k-space on a grid of its own, over the field of view of the image's `grid`: (coils, [nz,] ny, nx). So many lines at most, of which `need` says how many
+    there have to be at least, and why; `whole` ones, or as many samples of each."""
     shape = _plane(grid)
     steps = readouts.trajectory * numpy.array(shape[::-1], numpy.float32)  # cycles per field of view
     size = [min(lines, n) for n in shape]
+    if whole:  # as far as they reach on both sides
+        size[-1] = min(2 * int(min(-steps[:, 0].min(), steps[:, 0].max() + 1) + 0.5), shape[-1])
     cartesian = readouts.lines and _on_grid(steps)
     if cartesian:
-        size = _sampled(steps, size)
+        size = _sampled(steps, size, *need)
     low, high = -(numpy.array(size[::-1]) // 2), (numpy.array(size[::-1]) - 1) // 2
     if cartesian:
         inside = ((steps >= low - 0.25) & (steps <= high + 0.25)).all(axis=1)
@@ -438,7 +475,7 @@ def _on_grid(steps):
     return bool((numpy.abs(steps[:, 1:] - numpy.rint(steps[:, 1:])) < 0.05).all())
 
 
-def _sampled(steps, size):
+def _sampled(steps, size, least, words):
     """The largest middle, up to `size`, in which all Cartesian lines are there."""
     across = numpy.unique(numpy.rint(steps[:, 1:]).astype(int), axis=0)
     there = {tuple(line) for line in across}
@@ -447,11 +484,10 @@ def _sampled(steps, size):
         tried = [min(n, w) for w in wanted]
         middle = numpy.stack(numpy.meshgrid(*[numpy.arange(m) - m // 2 for m in tried], indexing="ij"), axis=-1).reshape(-1, len(tried))
         if all(tuple(line) in there for line in middle):
-            if n < min(LEAST, max(wanted)):
+            if n < min(least, max(wanted)):
                 break
             return [*tried[::-1], size[-1]]
-    raise wrong(ValueError, f"the middle of k-space is fully sampled over {n} lines, of which coil sensitivities need {LEAST}. Take a scan with "
-                            "calibration lines, or pass maps= of another")
+    raise wrong(ValueError, f"the middle of k-space is fully sampled over {n} lines, {words}")
 
 
 def _cut(image, shape):

@@ -9,7 +9,7 @@ import numpy
 from ..._words import Wanted
 from .. import _image_heads
 from .._delays import checked, parsed
-from .._reconstruction import PENALTIES
+from .._reconstruction import METHODS, PENALTIES
 from .._sampling import KINDS, numbers
 from .._shift import parsed as parsed_shift
 from .._trajectory import UNITS
@@ -65,10 +65,10 @@ def _whitening(value):
 
 KNOWN = {name: (_integer, "a whole number") for name in (
     "slice", "contrast", "phase", "repetition", "set", "encoding", "virtual_coils", "calibration", "iterations")}
-KNOWN |= {name: (_real, "a number") for name in ("regularisation", "crop")}
+KNOWN |= {name: (_real, "a number") for name in ("regularisation", "crop", "tikhonov")}
 KNOWN |= {name: (_yes_or_no, "true or false") for name in ("navigators", "partial_fourier")}
 KNOWN |= {name: (_one_of(of), "one of " + ", ".join(of)) for name, of in (
-    ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("images", _image_heads.KINDS))}
+    ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("method", METHODS), ("images", _image_heads.KINDS))}
 KNOWN |= {"coils": (_coils, "a list of numbers, or a text such as 0,1,4-7")}
 KNOWN |= {"delays": (_delays, "auto, keep, or two or three numbers of samples")}
 KNOWN |= {"shift": (_shift, "two or three numbers in mm, along read_dir, phase_dir and slice_dir")}
