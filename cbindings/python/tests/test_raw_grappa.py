@@ -10,10 +10,11 @@ import numpy as np
 
 import isocenter
 import isocenter.raw
+import test_raw_ways
 from isocenter.raw import _grappa
 from isocenter.raw.__main__ import main
 from test_raw import FIELD, PHANTOM, PLANE, N, grid, lines, noise, plan, radial
-from test_raw_ways import AXIAL, Kinds, acquisition, header, write
+from test_raw_ways import AXIAL, acquisition, header, write
 
 COILS, POWER, WAVE = 8, 3, 0.5  # coils around the object, each cos^6 of half a wave across the field of view
 SHIFTS = range(-POWER, POWER + 1)
@@ -47,7 +48,7 @@ def measured(k):
     return out.astype("complex64")
 
 
-class Grappa(Kinds):
+class Grappa(test_raw_ways.Kinds):
     test_errors = None  # of the other kinds
 
     @classmethod
