@@ -22,7 +22,7 @@ CXXFLAGS='-O1 -Wall -Wextra -Werror' mkoctfile --mex -DISOCENTER_OCTAVE "-I$inst
     -lisocenter "-Wl,-rpath,$installed/lib" -o "$build/interleaved/in_matlab_mex.mex" tests/octave/in_matlab_mex.cpp
 wait "$first"
 
-octave interleaved "run_all('test_ct', 'test_iterative', 'test_mri', 'test_coils', 'test_cfl', 'test_pet', 'test_names', 'test_bad_input', 'test_mistakes', 'test_messages', 'test_random', 'test_callbacks', 'test_interrupt');"
+octave interleaved "run_all('test_ct', 'test_iterative', 'test_mri', 'test_coils', 'test_cfl', 'test_shifts', 'test_pet', 'test_names', 'test_bad_input', 'test_mistakes', 'test_messages', 'test_random', 'test_callbacks', 'test_interrupt');"
 # Alone: what others have given back would be taken without the process growing.
 octave interleaved "run_all('test_memory');"
 if [ -n "${ISOC_TEST_RELEASE:-}" ]; then

@@ -114,18 +114,18 @@ class Grappa(test_raw_ways.Kinds):
 
     def test_with_what_else_there_is(self):
         """Maps of a caller, fewer virtual coils, a noise scan, frames of another lattice, partial Fourier, a shift, readout oversampling: as without what is left out."""
-        y, x = np.mgrid[:N, :N]
         scan = acquisition(noise((COILS, 5000), 7), flags=["IS_NOISE_MEASUREMENT"])
         frames = self.every(2) + self.every(2, 1, repetition=1)
         for name, made, whole, options, most in (
                 ("maps", self.every(2), lines(self.full), {"maps": sensitivities()}, 0.01), ("virtual coils", self.every(2), lines(self.full), {"virtual_coils": 6}, 0.02),
                 ("a noise scan", [scan] + self.every(2), [scan] + lines(self.full), {}, 0.01), ("shift", self.every(2), lines(self.full), {"shift": (11.0, -7.0)}, 0.01),
                 ("frames", frames, lines(self.full) + lines(self.full, repetition=1), {}, 0.01),
+                ("asymmetric echo", self.every(2, samples=self.full[..., 14:], center_sample=N // 2 - 14), lines(self.full[..., 14:], center_sample=N // 2 - 14), {}, 0.02),
                 ("partial Fourier", [a for a in self.every(2) if a.idx.kspace_encode_step_1 < 36], lines(self.full)[:36], {}, 0.02)):
             with self.subTest(name), self.quiet():
                 seen, expected = self.image(made, options=options), self.image(whole, options=options)
                 self.assertLess(self.away(seen, expected), most)
-                self.assertEqual(seen.partial_fourier, "y" if name == "partial Fourier" else "")
+                self.assertEqual(seen.partial_fourier, {"partial Fourier": "y", "asymmetric echo": "x"}.get(name, ""))
         wide = measured(np.stack(np.meshgrid((np.arange(2 * N) - N) / (2 * N), (np.arange(N) - N // 2) / N), axis=-1))
         words = {"encoded": ((1, N, 2 * N), (5.0, FIELD, 2 * FIELD)), "recon": PLANE}
         with self.quiet():

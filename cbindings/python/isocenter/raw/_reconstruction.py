@@ -286,7 +286,7 @@ class _Solver:
         """Virtual coils, of the slice's first frame, whose whitened samples these are; and what tells about them: `Readouts`, and their samples of virtual coils."""
         if self.virtual and samples.shape[0] > self.virtual:
             self.matrix, self.energy = coil_compression(samples, self.virtual, context=self.context)
-        if not self.raw.calibrated:
+        if not self.raw.calibrated or (self.given.maps is not None and not self.fills):
             return self.first, self.joined(samples)
         lines = self.calibration_lines()
         return lines, self.joined(self.whitened(lines.dwell, lines.samples))

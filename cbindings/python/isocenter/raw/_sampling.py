@@ -7,6 +7,7 @@ import numpy
 
 from .._words import Wanted
 from ..errors import wrong
+from ..shifts import shift_samples
 from . import _delays, _echo_planar, _lines, _shift, _trajectory
 
 KINDS = ("cartesian", "epi", "radial", "goldenangle", "spiral", "other")
@@ -228,12 +229,12 @@ class Sampling:
         if whole and centred and uncut and lengths == {nx}:
             moved = shift[0] / space.encoded.voxel[2]
             for i, (data, echo) in enumerate(zip(parts, echoes)):
-                parts[i], times[i] = _lines.narrowed(data * _shift.turns((numpy.arange(nx) - echo) * (moved / nx)), echo, kept, times[i])
+                parts[i], times[i] = _lines.narrowed(_shift.along(data, (numpy.arange(nx) - echo) / nx, moved), echo, kept, times[i])
             echoes, narrow = [kept // 2] * len(parts), True
         spacing = 1 / (kept if narrow else nx)  # cycles per voxel of the encoding
         along = [self._along(row, data.shape[1], echo, spacing, space) for row, data, echo in zip(order, parts, echoes)]
         if moved:  # the rest of the shift is of where samples lie
-            parts = [data * _shift.turns(-moved * x) for data, x in zip(parts, along)]
+            parts = [_shift.along(data, x, -moved) for data, x in zip(parts, along)]
         self._fit_directions(order, parts, along, space)
         k = numpy.empty((sum(map(len, along)), 3))
         k[:, 0] = numpy.concatenate(along)
@@ -331,7 +332,7 @@ class Sampling:
         """In voxels of the image, whose resolution may be less than the encoding's, and whose middle may lie elsewhere."""
         dims = 3 if grid[0] > 1 else 2
         if any(shift):
-            samples = samples * _shift.turns(k[:, :dims] @ (numpy.array(shift) / space.encoded.voxel[::-1])[:dims])
+            samples = shift_samples(samples, k[:, :dims], (numpy.array(shift) / space.encoded.voxel[::-1])[:dims], unit="cycles_per_voxel")
         k = k[:, :dims] * (numpy.array(self.recon.voxel[::-1]) / space.encoded.voxel[::-1])[:dims]
         inside = (numpy.abs(k) <= 0.5 + 1e-5).all(axis=1)
         if not inside.all():

@@ -2,6 +2,7 @@
 import numpy
 
 from ..errors import wrong
+from ..shifts import shift_samples
 
 NONE = (0.0, 0.0, 0.0)
 WANTED = "two numbers in mm, along read_dir and phase_dir, or three of a volume, along slice_dir, too"
@@ -28,6 +29,6 @@ def parsed(text):
     return [float(part) for part in text.split(",")]
 
 
-def turns(cycles):
-    """exp(2 pi i cycles), by which samples are multiplied so that the image's middle moves: of its place, in voxels, times where they lie, in cycles per voxel."""
-    return numpy.exp(2j * numpy.pi * cycles).astype(numpy.complex64)
+def along(line, x, voxels):
+    """A line (coils, n) moved along x by so many voxels, of samples at places x in cycles per voxel."""
+    return shift_samples(line, x[:, None], [voxels], unit="cycles_per_voxel")
