@@ -75,8 +75,9 @@ class Grappa(test_raw_ways.Kinds):
                 found[factor, first] = round(self.error(seen.images[0, 0], sensitivities()), 2)
                 self.assertLess(self.away(seen, whole), most)
                 self.assertEqual(seen.calibration, (24, 24))
-        if os.environ.get("ISOC_TEST_FIGURES"):
-            print(found)
+                if os.environ.get("ISOC_TEST_FIGURES"):
+                    sense = self.image(self.every(factor, first), options={"method": "sense"})
+                    print(factor, first, found[factor, first], "from all lines:", self.away(seen, whole), "SENSE:", self.away(sense, whole))
         self.assertLess(max(found.values()), 2.0, found)
 
     def test_lines_that_were_measured_stay(self):
