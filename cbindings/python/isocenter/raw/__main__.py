@@ -47,6 +47,7 @@ def main(arguments=None):
     parser.add_argument("--tikhonov", type=float, help="weight that keeps the kernel of GRAPPA small (1e-3)")
     parser.add_argument("--delays", default="auto", help="of gradients: auto finds them, and corrects those that are certain; keep takes the trajectory as it is; DX,DY or DX,DY,DZ in samples (auto)")
     parser.add_argument("--shift", metavar="DX,DY[,DZ]", help="by how many mm the middle of the field of view lies elsewhere, along read_dir, phase_dir and, of a volume, slice_dir: --shift=-10,2.5 (0,0)")
+    parser.add_argument("--map-sets", type=int, default=1, help="sets of sensitivities: 2 where the object is larger than the field of view")
     parser.add_argument("--crop", type=float, default=0.0, help="least eigenvalue of ESPIRiT for a voxel to be shown (0.95); -1: all voxels")
     parser.add_argument("--images", choices=KINDS, help="of NAME.h5: magnitudes, or complex numbers (magnitude)")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
@@ -103,7 +104,7 @@ def run(given):
         return
     if given.output.endswith(".h5"):
         keep_scans(given.output)
-    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop partial_fourier method tikhonov".split()
+    words = "slice contrast phase repetition set unit virtual_coils calibration iterations penalty regularisation crop map_sets partial_fourier method tikhonov".split()
     arrays = {name: array(name, getattr(given, name)) for name in ("trajectory", "maps", "weights")}
     whitening = False if given.whitening == "none" else array("whitening", given.whitening)
     made = isocenter.raw.reconstruct(raw, context=isocenter.Context(device=given.device), whitening=whitening, delays=delays(given.delays), shift=shift(given.shift), **arrays,

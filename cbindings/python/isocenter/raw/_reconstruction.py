@@ -59,7 +59,7 @@ class Reconstruction(_Fields):
 
 
 def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None, set=None, encoding=0, group="dataset", kind=None, coils=None, navigators=True, partial_fourier=True,
-                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="auto", shift=None, method="sense", tikhonov=None, context=None):
+                unit=None, trajectory=None, maps=None, weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, map_sets=1, delays="auto", shift=None, method="sense", tikhonov=None, context=None):
     """Reconstructs all images of an ISMRMRD file, or those that are chosen.
 
     Noise is whitened where the file has a noise measurement, coils are joined to fewer virtual ones, their sensitivities are found by
@@ -100,6 +100,9 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         frame (`info().lambda_limit` of a plan), where 1e-3 to 1e-2 are usual.
     crop : float
         See `coil_maps`: least eigenvalue of a voxel that is part of the object. 0 means 0.95, -1 all voxels.
+    map_sets : int
+        Sets of sensitivities, where one does not explain what coils see, as with an object that is larger than the field of view: 2 has an image of each place that folds onto a voxel
+        (soft SENSE), and the result is the root of the sum of their squares, with the phase of the first.
     delays : {"auto", "keep"}, or sequence of float
         Of gradients, where readouts go along trajectories. "auto" looks for them in the first frame of each slice and contrast, and corrects
         those that are certain and change the image, and says so; others it warns of. "keep" takes the trajectory as it is. Two or three numbers
@@ -141,7 +144,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         raw = scan
     work = Work(raw, slice=slice, contrast=contrast, phase=phase, repetition=repetition, set=set, partial_fourier=partial_fourier, unit=unit, trajectory=trajectory,
                 maps=maps, weights=weights, whitening=whitening, virtual_coils=virtual_coils, calibration=calibration, iterations=iterations, penalty=penalty,
-                regularisation=regularisation, crop=crop, delays=delays, shift=shift, method=method, tikhonov=tikhonov, context=context)
+                regularisation=regularisation, crop=crop, map_sets=map_sets, delays=delays, shift=shift, method=method, tikhonov=tikhonov, context=context)
     frames, slices, solver = work.frames, work.slices, work.solver
     images, affines, late, heads = [], [], [], []
     for one in work:
@@ -168,7 +171,7 @@ class Work:
     `densities` of scans before and a `Memory` of images that were made of a part of the scan."""
 
     def __init__(self, raw, *, slice=None, contrast=None, phase=None, repetition=None, set=None, partial_fourier=True, unit=None, trajectory=None, maps=None,
-                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, delays="keep", shift=None,
+                 weights=None, whitening=None, virtual_coils=None, calibration=24, iterations=None, penalty="identity", regularisation=0.0, crop=0.0, map_sets=1, delays="keep", shift=None,
                  method="sense", tikhonov=None, context=None, densities=None, memory=None):
         if context is None:
             context = Context()
@@ -182,8 +185,12 @@ class Work:
         if iterations is None:
             iterations = 15 if penalty == "identity" else 60
         _check_method(method, tikhonov, weights)
+        if isinstance(map_sets, bool) or not isinstance(map_sets, int) or map_sets < 1:
+            raise wrong(ValueError, f"map_sets is {map_sets!r}; it must be 1 or more")
+        if map_sets > 1 and maps is not None:
+            raise wrong(ValueError, "map_sets is for sensitivities that calibration finds, and maps are given")
         given = _Given(trajectory, _checked_maps(maps, raw, len(self.slices)), weights, _checked_whitening(whitening, raw))
-        self.solver = _Solver(raw, context, {"unit": unit, "shift": checked(shift, raw.encoded)}, given, virtual_coils, calibration, (penalty, iterations, regularisation), crop, partial_fourier,
+        self.solver = _Solver(raw, context, {"unit": unit, "shift": checked(shift, raw.encoded)}, given, virtual_coils, calibration, (penalty, iterations, regularisation), (crop, map_sets), partial_fourier,
                               densities or Densities(), memory, Corrections(raw, delays, unit, trajectory, context), method == "grappa", tikhonov)
 
     def __iter__(self):
@@ -247,9 +254,10 @@ def _checked_whitening(whitening, raw):
 class _Solver:
     """One slice after the other, and each frame of it: coils and maps are the slice's, the plan stays while the trajectory does."""
 
-    def __init__(self, raw, context, select, given, virtual_coils, calibration, solution, crop, partial_fourier, densities, memory, corrections, fills, tikhonov):
+    def __init__(self, raw, context, select, given, virtual_coils, calibration, solution, finding, partial_fourier, densities, memory, corrections, fills, tikhonov):
         self.raw, self.context, self.select, self.given, self.virtual, self.lines = raw, context, select, given, virtual_coils, calibration
-        self.solution, self.crop, self.partial_fourier, self.densities, self.memory = solution, crop, partial_fourier, densities, memory
+        self.solution, self.partial_fourier, self.densities, self.memory = solution, partial_fourier, densities, memory
+        self.crop, self.map_sets = finding
         self.corrections, self.late, self.fills, self.tikhonov = corrections, None, fills, tikhonov
         self.whitening = {}  # by dwell
         self.whitens = given.whitening is not False and (given.whitening is not None or raw.noise is not None)
@@ -308,7 +316,8 @@ class _Solver:
         self.region = kspace.shape[1:]
         # A block has to have several places along each axis.
         kernels = {name: min(KERNEL, max(n // 2, 1)) for name, n in zip(("kernel_x", "kernel_y", "kernel_z"), self.region[::-1])}
-        self.maps = coil_maps(kspace, _plane(readouts.grid), crop=self.crop, context=self.context, **kernels)
+        sets = None if self.map_sets == 1 else min(self.map_sets, self.coils)
+        self.maps = coil_maps(kspace, _plane(readouts.grid), sets=sets, crop=self.crop, context=self.context, **kernels)
 
     def calibration_lines(self):
         return self.raw.select(slice=self.slice, calibration=True, **self.select)
@@ -364,7 +373,7 @@ class _Solver:
         phase = self.find_phase(samples, _plane(readouts.grid))
         samples = samples if self.coils > 1 or self.maps is not None or phase is not None else samples[0]
         self.set_options(samples, IMAGINARY * float(self.plan.weights().sum()) if phase is not None else 0.0)
-        image = self.plan.reconstruct(samples)
+        image = _joined(self.plan.reconstruct(samples), _plane(readouts.grid))
         image = image if phase is None else image.reshape(phase.shape) * phase
         image = _cut(image.reshape(readouts.grid), self.raw.recon.shape if readouts.grid[0] > 1 else (1, *self.raw.recon.shape[1:]))
         return Kept(image, float(self.plan.history()[-1]), self.weight, self.coils, self.energy, self.region)
@@ -388,7 +397,7 @@ class _Solver:
             return None
         maps = numpy.ones((1, *plane), numpy.complex64) if self.maps is None else self.maps
         self.low.set_maps(maps)
-        phase = smooth_phase(self.low.reconstruct(samples).reshape(plane), self.sides)
+        phase = smooth_phase(_joined(self.low.reconstruct(samples), plane), self.sides)
         self.plan.set_maps(numpy.ascontiguousarray(maps * phase))
         return phase
 
@@ -417,6 +426,15 @@ class _Solver:
             self.plan.reconstruct(samples)
             self.weight = regularisation * self.plan.info().lambda_limit
         self.plan.set_options(penalty=penalty, iterations=iterations, lambda_=self.weight, imaginary=imaginary)
+
+
+def _joined(images, plane):
+    """One of the images of sets of maps: the root of the sum of their squares, with the phase of the first."""
+    images = images.reshape(-1, *plane)
+    if len(images) == 1:
+        return images[0]
+    size, first = numpy.sqrt((numpy.abs(images)**2).sum(0)), numpy.abs(images[0])
+    return (size * numpy.divide(images[0], first, out=numpy.ones_like(images[0]), where=first > 0)).astype(images.dtype)
 
 
 def _uneven(x):

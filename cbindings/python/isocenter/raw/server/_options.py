@@ -64,7 +64,7 @@ def _whitening(value):
 
 
 KNOWN = {name: (_integer, "a whole number") for name in (
-    "slice", "contrast", "phase", "repetition", "set", "encoding", "virtual_coils", "calibration", "iterations")}
+    "slice", "contrast", "phase", "repetition", "set", "encoding", "virtual_coils", "calibration", "iterations", "map_sets")}
 KNOWN |= {name: (_real, "a number") for name in ("regularisation", "crop", "tikhonov")}
 KNOWN |= {name: (_yes_or_no, "true or false") for name in ("navigators", "partial_fourier")}
 KNOWN |= {name: (_one_of(of), "one of " + ", ".join(of)) for name, of in (
