@@ -40,6 +40,7 @@ fn header_is_up_to_date() {
         "src/ffi/mri/operators.rs",
         "src/ffi/mri/stream.rs",
         "src/ffi/mri/delays.rs",
+        "src/ffi/mri/maps.rs",
         "src/ffi/mri/q.rs",
         "src/ffi/mri/phantom.rs",
         "src/ffi/mri/measures.rs",

@@ -5,6 +5,7 @@ mod delays;
 mod field;
 mod field_normal;
 mod imaginary;
+mod joint;
 mod merit;
 mod phantom;
 mod radial;

@@ -17,6 +17,7 @@ mod engine;
 mod frames;
 mod gpu;
 mod inputs;
+pub mod joint;
 mod low_rank;
 mod matrix;
 pub mod merit;

@@ -104,7 +104,7 @@ impl Mri {
         Ok(())
     }
 
-    fn doubt_samples(&self, samples: &Array<2>) {
+    pub(super) fn doubt_samples(&self, samples: &Array<2>) {
         if self.context.logs() && self.context.install(|| are_real(samples)) {
             self.context.log(LogLevel::Warning, || {
                 "samples have no imaginary part, as those of an object that is symmetric about the middle: were they taken as magnitude or real part?".to_owned()

@@ -401,13 +401,11 @@ impl Mri {
     }
 
     pub(super) fn solve_settings(&self) -> Result<Solve> {
-        let Options { normal, lambda, iterations, residual, warm_start, imaginary, penalty, .. } = self.options;
+        let Options { lambda, iterations, residual, warm_start, imaginary, penalty, .. } = self.options;
         let solver = self.solver()?;
         let plan = self.plan()?;
         let (effects, matrix) = each!(&plan.engine, e => (&e.scan().effects, e.has_matrix()));
-        if normal == Normal::Toeplitz {
-            effects.check_convolutions()?;
-        }
+        let toeplitz = self.goes_by_q(iterations)?;
         if lambda > 0.0 && penalty == Penalty::LowRank && !self.is_series()? {
             fail!(
                 NotConfigured,
@@ -423,14 +421,9 @@ impl Mri {
         if lambda > 0.0 && penalty == Penalty::Matrix && !matrix {
             fail!(NotConfigured, "options.penalty is 2 (matrix); isoc_mri_set_matrix comes first");
         }
-        let toeplitz = match normal {
-            Normal::Auto => each!(&plan.engine, e => e.prefers_q(&self.fourier()?, iterations))?,
-            Normal::Toeplitz => true,
-            Normal::Pair => false,
-        };
         let stop = Stop { iterations, tolerance: residual };
         let many = effects.field.is_some() || effects.basis.is_some() || plan.frames.is_some();
-        let or_pairs = normal == Normal::Auto && many;
+        let or_pairs = self.may_go_by_pairs() && many;
         Ok(Solve {
             stop,
             lambda,
@@ -445,6 +438,20 @@ impl Mri {
             besides: 0,
             holds_samples: true,
         })
+    }
+
+    /// Whether F^H W F goes by Q, so many times.
+    pub(super) fn goes_by_q(&self, times: usize) -> Result<bool> {
+        each!(&self.plan()?.engine, e => match self.options.normal {
+            Normal::Auto => e.prefers_q(&self.fourier()?, times),
+            Normal::Toeplitz => e.scan().effects.check_convolutions().map(|()| true),
+            Normal::Pair => Ok(false),
+        })
+    }
+
+    /// Whether that may change where memory is short.
+    pub(super) fn may_go_by_pairs(&self) -> bool {
+        self.options.normal == Normal::Auto
     }
 
     /// What solves the problem that the options make. Without weight no penalty has an effect.

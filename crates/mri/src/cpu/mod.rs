@@ -12,6 +12,7 @@ pub(super) mod engine;
 mod field;
 mod image_sums;
 mod imaginary;
+mod joint;
 mod lines;
 mod low_rank;
 mod penalty;

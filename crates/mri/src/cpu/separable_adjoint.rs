@@ -70,7 +70,7 @@ pub(super) fn bytes<T: Scalar>([x, y, z]: [Axis; 3], samples: usize, coils: usiz
 }
 
 /// The real and imaginary parts, as they lie.
-fn numbers<T: Scalar>(values: &mut [Complex<T>]) -> &mut [T] {
+pub(super) fn numbers<T: Scalar>(values: &mut [Complex<T>]) -> &mut [T] {
     // SAFETY: a complex number is two numbers, without padding.
     unsafe { std::slice::from_raw_parts_mut(values.as_mut_ptr().cast(), 2 * values.len()) }
 }

@@ -11,6 +11,7 @@ mod fast;
 mod field;
 mod image_sums;
 mod imaginary;
+mod joint;
 mod lines;
 mod low_rank;
 mod memory;
