@@ -1540,6 +1540,29 @@ typedef struct {
     double confidence;
 } isoc_mri_delays;
 
+// How isoc_mri_find_maps works. Set `struct_size` and zero the rest for the defaults.
+typedef struct {
+    // sizeof(isoc_mri_maps_options).
+    uint32_t struct_size;
+    // Zero.
+    uint32_t reserved;
+    // Gauss-Newton steps, 1 to 1000; 0 means 10. Each step halves the regularisation: more follow the samples, and their noise, more closely.
+    int64_t steps;
+    // Maximum number of conjugate-gradient iterations of a step, 1 to 1000; 0 means 100.
+    int64_t iterations;
+    // |residual| / |right-hand side| that ends these, below 1; 0 means 0.1, a negative number none.
+    double residual;
+    // Weight of the regularisation in the first step, above 0 to 1e6; 0 means 1. It weighs squares of samples over the sum of their density
+    // weights, of samples whose size is such that the gridded image has a root mean square of 100/256 over its voxels.
+    double alpha;
+    // Its factor from one step to the next, above 0 to 1; 0 means 0.5.
+    double reduction;
+    // a in the coils' norm, which weighs a frequency of k cycles per voxel by (1 + a |k|^2)^(b/2); 0.001 to 1e9; 0 means 220. Larger: smoother coils.
+    double scale;
+    // b in it, 2 to 200; 0 means 32.
+    double order;
+} isoc_mri_maps_options;
+
 // An ellipsoid of constant value; where ellipsoids overlap, values add. Lengths are in voxels, from the voxel at position 0. In a
 // plane z and semi_z are not looked at.
 typedef struct {
@@ -2683,6 +2706,39 @@ isoc_status isoc_mri_delayed_trajectory(isoc_mri *mri,
                                         const isoc_mri_delay_options *options,
                                         const isoc_mri_delays *delays,
                                         const isoc_tensor *trajectory);
+
+// Finds coil sensitivities and the image together, from samples alone: for scans without calibration data, of any trajectory, with or without density
+// weights, whose middle of k-space may be undersampled or missing in parts. `samples`: complex (coils, samples), two coils or more;
+// `maps`: complex (coils, nz, ny, nx), for isoc_mri_set_maps; `image`, unless NULL: complex (nz, ny, nx). The plan itself has no maps, and
+// gets none.
+//
+// Regularised nonlinear inversion (Uecker, Hohage, Block and Frahm, Magn. Reson. Med. 60, 2008): Gauss-Newton steps for image and coils, from an image
+// of 1 and coils of 0, whose regularisation alpha (|image - 1|^2 + |coils|^2) gets smaller from step to step. The coils' norm is a Sobolev
+// norm, by which frequency k in cycles per voxel counts (1 + 220 |k|^2)^16, as in the paper and in BART's nlinv: coils are smooth over some
+// 256 / 10 voxels. They are made of waves of twice the field of view, so that they need not agree at its two ends.
+//
+// At each voxel the squares of the maps' moduli add up to 1, and `image` times maps explains the samples; only where coils are shorter than
+// 1/1000 of their root mean square over all voxels (far from the object) maps are shorter, too. Where there is no object, maps go on smoothly, and
+// mean nothing. Smooth phase of the object is in the maps: of it and theirs samples tell the sum alone.
+//
+// Results do not depend on the samples' unit. Options of the plan that have a say are those of transforms and of the normal operator; a field
+// and voxel positions are heeded. Progress is reported and a wish to cancel heeded at each iteration; nothing is written unless all of it is there.
+// Compress coils first (isoc_coil_compression) where there are many: each iteration takes two Fourier transforms of every coil.
+// isoc_mri_history has how far the samples are from `image` times maps, relative to them, before the first step and after each.
+//
+// ISOC_STATUS_NOT_CONFIGURED: a plan of one coil, with maps, with frames, or with a basis; ISOC_STATUS_OUT_OF_RANGE: samples that are all 0;
+// ISOC_STATUS_MEMORY_CAP.
+isoc_status isoc_mri_find_maps(isoc_mri *mri,
+                               const isoc_mri_maps_options *options,
+                               const isoc_tensor *samples,
+                               const isoc_tensor *maps,
+                               const isoc_tensor *image);
+
+// Maximum number of bytes of working memory that isoc_mri_find_maps uses under the present geometry and options: of the host, or of the GPU
+// that it computes on, where a smaller gpu_memory_cap may still do.
+isoc_status isoc_mri_maps_memory(isoc_mri *mri,
+                                 const isoc_mri_maps_options *options,
+                                 uint64_t *bytes);
 
 // Makes Q of the trajectory and the weights, with a field of that, too, unless it is there; isoc_mri_reconstruct does so by itself. One Q
 // serves every scan of a trajectory.

@@ -1407,6 +1407,7 @@ public:
     using options = detail::sized<isoc_mri_options>;
     using info = detail::sized<isoc_mri_info>;
     using ellipsoid = isoc_mri_ellipsoid;
+    using maps_options = detail::sized<isoc_mri_maps_options>;
     using delay_options = detail::sized<isoc_mri_delay_options>;
     using delays = detail::sized<isoc_mri_delays>;
 
@@ -1542,6 +1543,23 @@ public:
     template <class T> outcome<memory_bytes> stream_memory(int64_t at_once = 0) {
         memory_bytes found{};
         return detail::get(found, isoc_mri_stream_memory, self(), dtype_of<T>::value, at_once, &found.host, &found.gpu);
+    }
+
+    // Finds coil sensitivities, (coils, nz, ny, nx), for set_maps, and the image, (nz, ny, nx), together, from samples alone. The plan has no maps, and gets none.
+    outcome<void> find_maps(const const_tensor &samples, const tensor &maps, const tensor &image, const isoc_mri_maps_options &wanted = maps_options()) {
+        return detail::call(isoc_mri_find_maps, self(), detail::filled<isoc_mri_maps_options>(wanted), named("samples", samples), named("maps", maps),
+                            named("image", image));
+    }
+
+    // The same without the image.
+    outcome<void> find_maps(const const_tensor &samples, const tensor &maps, const isoc_mri_maps_options &wanted = maps_options()) {
+        return detail::call(isoc_mri_find_maps, self(), detail::filled<isoc_mri_maps_options>(wanted), named("samples", samples), named("maps", maps), nullptr);
+    }
+
+    // Most bytes of working memory that find_maps will take: of the host, or of the GPU that it computes on.
+    outcome<uint64_t> maps_memory(const isoc_mri_maps_options &wanted = maps_options()) {
+        uint64_t bytes = 0;
+        return detail::get(bytes, isoc_mri_maps_memory, self(), detail::filled<isoc_mri_maps_options>(wanted), &bytes);
     }
 
     // Delays between gradients and samples, in samples, from a scan itself. `wanted.readout` has to be set.

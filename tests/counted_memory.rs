@@ -1,4 +1,4 @@
-//! What `Ct::memory`, `isoc_mri_stream_memory` and the memory calls of PET's corrections promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
+//! What `Ct::memory`, `isoc_mri_stream_memory`, `isoc_mri_maps_memory` and the memory calls of PET's corrections promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
 //! sizes here stay below.)
 
 mod common;
@@ -59,6 +59,7 @@ fn promises_are_kept() {
     stages_take_what_memory_says();
     a_fit_takes_what_it_asks_for();
     mri_streams_take_what_memory_says();
+    joint_maps_take_what_memory_says();
     pet::corrections_take_what_memory_says();
 }
 
@@ -297,6 +298,54 @@ fn stream_memory(scan: &mri::Scan, double: bool, at_once: i64) -> u64 {
     mri::ok(unsafe { isoc_mri_stream_memory(scan.mri, mri::complex(double), at_once, &mut host, &mut gpu) });
     assert_eq!(gpu, 0, "on the processor");
     host
+}
+
+/// Maps and image from samples alone, within their figure and under the least cap.
+fn joint_maps_take_what_memory_says() {
+    let plain =
+        Series { double: false, maps: false, field: false, windows: false, normal: 1, penalty: 0, warm_start: false };
+    let samples = mri::random(COILS * SAMPLES, 3);
+    for series in
+        [plain, Series { double: true, ..plain }, Series { normal: 2, ..plain }, Series { field: true, ..plain }]
+    {
+        for threads in [1, 2] {
+            let (mut maps, mut image) = (vec![mri::C::default(); COILS * 64 * 60], vec![mri::C::default(); 64 * 60]);
+            let to = mri::output(&mut maps, &[COILS as i64, 1, 64, 60]);
+            let own = mri::output(&mut image, &[1, 64, 60]);
+            let from = mri::tensor(&samples, &[COILS as i64, SAMPLES as i64]);
+            // SAFETY: numbers; all zero is valid.
+            let zero: isoc_mri_maps_options = unsafe { std::mem::zeroed() };
+            let options =
+                isoc_mri_maps_options { struct_size: size_of_val(&zero) as u32, steps: 2, iterations: 3, ..zero };
+            // SAFETY: valid pointers.
+            let find = |scan: &mri::Scan| unsafe { isoc_mri_find_maps(scan.mri, &options, &from, &to, &own) };
+            let promise = |scan: &mri::Scan| {
+                let mut bytes = 0;
+                // SAFETY: valid pointers.
+                mri::ok(unsafe { isoc_mri_maps_memory(scan.mri, &options, &mut bytes) });
+                bytes as usize
+            };
+            let name = format!("joint, {series:?}, {threads} threads");
+            let scan = mri_scan(series, 1 << 30, threads);
+            let promised = promise(&scan);
+            let taken_twice = taken(|| (0..2).for_each(|_| mri::ok(find(&scan))));
+            println!("{name}: {taken_twice} taken, {promised} promised");
+            assert!(taken_twice <= promised, "{name}: {taken_twice} taken, {promised} promised");
+            let mut cap = 1 << 16;
+            loop {
+                match find(&mri_scan(series, cap, threads)) {
+                    Status::Ok => break,
+                    refused => assert_eq!(refused, Status::MemoryCap, "{name}: {}", mri::said()),
+                }
+                cap = mri::said().rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).expect("a number");
+            }
+            assert!(cap <= promised as u64, "{name}: {cap} asked for, {promised} promised");
+            let scan = mri_scan(series, cap, threads);
+            let least = taken(|| mri::ok(find(&scan)));
+            println!("{name}: {least} taken, cap {cap}");
+            assert!(least as u64 <= cap, "{name}: {least} taken, cap {cap}");
+        }
+    }
 }
 
 /// Streams within their figure, and under the least cap; calls in memory after them have all of the cap.

@@ -39,6 +39,13 @@ static isoc_mri_delay_options delay_options(void) {
     return d;
 }
 
+static isoc_mri_maps_options maps_options(void) {
+    isoc_mri_maps_options j;
+    memset(&j, 0, sizeof j);
+    j.struct_size = sizeof j, j.steps = 2, j.iterations = 3;
+    return j;
+}
+
 static isoc_mri_delays no_delays(void) {
     isoc_mri_delays d;
     memset(&d, 0, sizeof d);
@@ -98,6 +105,12 @@ static void works_afterwards(const char *name) {
         isoc_mri_delays late = no_delays();                                                                \
         BAD("find_delays: " name, change, isoc_mri_find_delays(mri, &s, &d, &late), status, __VA_ARGS__);  \
     } while (0)
+#define MAPS(name, change, status, ...)                                                                    \
+    do {                                                                                                   \
+        isoc_mri_maps_options j = maps_options();                                                          \
+        isoc_tensor w = tensor(image, 2, plane, ISOC_DTYPE_COMPLEX, 64);                                   \
+        BAD("find_maps: " name, change, isoc_mri_find_maps(mri, &j, &s, &v, &w), status, __VA_ARGS__);     \
+    } while (0)
 #define GEOMETRY(field, value, status, ...) \
     BAD("geometry." #field, g.field = value, isoc_mri_set_geometry(mri, &g, &k), status, __VA_ARGS__)
 #define OPTION(field, value, status, ...) \
@@ -114,12 +127,51 @@ static void handles(void) {
     uint64_t bytes = 0;
     check_status("adjoint before a geometry", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("memory before a geometry", isoc_mri_memory(none, &bytes), ISOC_STATUS_NOT_CONFIGURED, NULL);
+    check_status("memory of maps before a geometry", isoc_mri_maps_memory(none, NULL, &bytes), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("memory of a stream before a geometry", isoc_mri_stream_memory(none, c64, 0, &bytes, NULL), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("compute_q before a geometry", isoc_mri_compute_q(none), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_status("weights before a geometry", isoc_mri_compute_weights(none, 0, 0), ISOC_STATUS_NOT_CONFIGURED, NULL);
     check_ok("destroy", isoc_mri_destroy(none));
     check_status("destroy twice", isoc_mri_destroy(none), ISOC_STATUS_INVALID_HANDLE, NULL);
     check_status("use after destroy", isoc_mri_adjoint(none, &s, &v), ISOC_STATUS_INVALID_HANDLE, NULL);
+}
+
+static void joint_maps(void) {
+    MAPS("works", (void)0, OK, NULL);
+    MAPS("steps", j.steps = -1, OUT_OF_RANGE, "options.steps is -1", "1 to 1000");
+    MAPS("iterations", j.iterations = 1001, OUT_OF_RANGE, "options.iterations is 1001");
+    MAPS("residual", j.residual = 1, OUT_OF_RANGE, "options.residual is 1");
+    MAPS("residual that is no number", j.residual = NAN, NOT_FINITE_PARAMETER, "options.residual");
+    MAPS("alpha", j.alpha = -2, OUT_OF_RANGE, "options.alpha is -2");
+    MAPS("reduction", j.reduction = 2, OUT_OF_RANGE, "options.reduction is 2");
+    MAPS("scale", j.scale = INFINITY, NOT_FINITE_PARAMETER, "options.scale");
+    MAPS("order", j.order = 1, OUT_OF_RANGE, "options.order is 1");
+    MAPS("reserved", j.reserved = 1, OUT_OF_RANGE, "options.reserved is 1");
+    MAPS("options of another size", j.struct_size = 3, STRUCT_SIZE, "isoc_mri_maps_options");
+    MAPS("samples of another shape", s.shape = turned, TENSOR_SHAPE, "samples.shape[1] is 2");
+    MAPS("real samples", s.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "samples.dtype");
+    MAPS("maps of another shape", v.shape = three, TENSOR_SHAPE, "maps.shape[0] is 3");
+    MAPS("an image of each coil", w = images(image), TENSOR_SHAPE, "image");
+    MAPS("maps over samples", v.data = samples, TENSOR_ALIAS, "samples", "maps");
+    MAPS("an image over samples", w.data = samples, TENSOR_ALIAS, "samples", "image");
+    MAPS("an image over maps", w.data = out, TENSOR_ALIAS, "image", "maps");
+    MAPS("samples that are 0", memset(samples, 0, sizeof samples), OUT_OF_RANGE, "samples are 0");
+    MAPS("samples that are no number", samples[3] = NAN, NOT_FINITE_DATA, "samples[0, 1]");
+    MAPS("maps that are there", check_ok("set_maps", isoc_mri_set_maps(mri, &i)), NOT_CONFIGURED, "maps already");
+    MAPS("frames", check_ok("set_windows", isoc_mri_set_windows(mri, 20, 20)), NOT_CONFIGURED, "frames");
+    BAD("find_maps: defaults, and no image", (void)0, isoc_mri_find_maps(mri, NULL, &s, &v, NULL), OK, NULL);
+    BAD("find_maps: no samples", (void)0, isoc_mri_find_maps(mri, NULL, NULL, &v, NULL), NULL_POINTER, "samples");
+    BAD("find_maps: no maps", (void)0, isoc_mri_find_maps(mri, NULL, &s, NULL, NULL), NULL_POINTER, "maps");
+    BAD("find_maps: one coil", (g.coils = 1, s.shape = one_coil, isoc_mri_set_geometry(mri, &g, &k)), isoc_mri_find_maps(mri, NULL, &s, &i, NULL),
+        TENSOR_SHAPE, "maps.shape[0] is 2");
+    isoc_tensor one = tensor(out, 2, plane, ISOC_DTYPE_COMPLEX, 64);
+    BAD("find_maps: one coil's map", (g.coils = 1, s.shape = one_coil, isoc_mri_set_geometry(mri, &g, &k)),
+        isoc_mri_find_maps(mri, NULL, &s, &one, NULL), NOT_CONFIGURED, "geometry.coils is 1");
+    uint64_t bytes = 0;
+    BAD("maps_memory: works", (void)0, isoc_mri_maps_memory(mri, NULL, &bytes), OK, NULL);
+    BAD("maps_memory: nowhere", (void)0, isoc_mri_maps_memory(mri, NULL, NULL), NULL_POINTER, "bytes");
+    BAD("maps_memory: frames", check_ok("set_windows", isoc_mri_set_windows(mri, 20, 20)), isoc_mri_maps_memory(mri, NULL, &bytes), NOT_CONFIGURED,
+        "frames");
 }
 
 /* Three readouts are too few, so that good arguments have an error, too. */
@@ -457,6 +509,7 @@ int main(void) {
     check_ok("context", isoc_context_create(&c, &lenient));
     handles();
     streams();
+    joint_maps();
     delays();
     geometries();
     all_options();

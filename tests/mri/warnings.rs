@@ -3,6 +3,7 @@
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::{Compute, Context, ContextOptions, LogLevel, NanPolicy};
 use isocenter::error::{Result, Status};
+use isocenter::mri::joint::Joining;
 use isocenter::mri::{Density, Geometry, Mri, Options, Penalty, Precision, Trajectory, Unit};
 use rustfft::num_complex::Complex;
 use std::f64::consts::{PI, TAU};
@@ -361,5 +362,35 @@ fn measured_scans_are_taken_without_a_word() {
             assert!(plan.warnings()[0].contains("512 samples lie evenly on one line"));
             assert!(plan.radial(128).is_err());
         }
+    }
+}
+
+/// Lines of a plane, of 16 samples each, at these cycles per field of view along y, of 16 voxels.
+fn lines(along_y: &[i32]) -> Vec<f64> {
+    let line = |y: i32| (0..16).flat_map(move |x| [f64::from(x - 8), f64::from(y)]);
+    along_y.iter().flat_map(|y| line(*y)).collect()
+}
+
+/// Where all lines are twice as far apart as the field of view asks, coils found from them are likely to be those of a fold-over, and the log
+/// says so; lines between those of the middle are enough to say nothing.
+#[test]
+fn coils_of_regular_lines_alone_are_doubted() {
+    let every_second: Vec<i32> = (-8..8).step_by(2).collect();
+    let with_middle: Vec<i32> = every_second.iter().copied().chain([-3, -1, 1, 3]).collect();
+    for (kept, doubted) in [(every_second, true), (with_middle, false), ((-8..8).collect(), false)] {
+        let (values, grid) = (lines(&kept), [1, 16, 16]);
+        let mut plan = Plan::new(&values, 2, Unit::CyclesPerFieldOfView, grid).expect("a plan");
+        let trajectory = Trajectory::new(&values, Unit::CyclesPerFieldOfView, grid, 2).expect("a trajectory");
+        plan.mri
+            .set_geometry(Geometry { grid, coils: 2, precision: Precision::Single }, trajectory)
+            .expect("a geometry");
+        let count = kept.len() * 16;
+        let samples: Vec<_> = (0..2 * count).map(|i| Complex::cis(i as f64 * i as f64)).collect();
+        let mut maps = vec![Complex::new(0.0f64, 0.0); 2 * 256];
+        let from = Array::of(&samples, [2, count]).expect("samples");
+        let to = ArrayMut::of(&mut maps, [2, 1, 16, 16]).expect("maps");
+        plan.mri.find_maps(from, to, None, &Joining::default()).expect("maps");
+        let said = plan.warnings();
+        assert_eq!(said.iter().any(|w| w.contains("along y all samples are on lines")), doubted, "{kept:?}: {said:?}");
     }
 }

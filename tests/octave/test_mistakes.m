@@ -195,6 +195,8 @@ function missing_and_extra_arguments()
         'MRI.reconstructStream', {'read'}, 4
         'MRI.griddingStream', {'read'}, 3
         'MRI.streamMemory', {}, 2
+        'MRI.findMaps', {'samples'}, Inf
+        'MRI.mapsMemory', {}, Inf
         'MRI.findDelays', {'samples'}, Inf
         'MRI.delayedTrajectory', {'delays'}, Inf
         'MRI.history', {}, 1

@@ -100,6 +100,8 @@ function options(structs, enums, chosen)
         'isoc_mri_geometry', @(varargin) mri.setGeometry([0; 0], varargin{:}), 'MRI.setGeometry', {'Axes', 'Samples'}, {}
         'isoc_mri_options', @(varargin) mri.setOptions(varargin{:}), 'MRI.setOptions', {'WarmStart'}, {}
         'isoc_mri_delay_options', @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel').findDelays(complex(1, 1), varargin{:}), 'MRI.findDelays', {}, {}
+        'isoc_mri_maps_options', @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel', 'Coils', 2).findMaps(complex([1 1], 1), varargin{:}), 'MRI.findMaps', {}, {}
+        'isoc_mri_maps_options', @(varargin) isocenter.MRI([0; 0], 'Size', [4 4], 'Unit', 'cycles_per_voxel', 'Coils', 2).mapsMemory(varargin{:}), 'MRI.mapsMemory', {}, {}
         'isoc_coil_options', @(varargin) isocenter.coilMaps(complex(rand(8, 8, 2), 1), [8 8], varargin{:}), 'coilMaps', {}, {}
         'isoc_pet_geometry', @(varargin) pet.setGeometry(varargin{:}), 'PET.setGeometry', {}, {'Views'}
         'isoc_pet_response', @(varargin) pet.setResponse(varargin{:}), 'PET.setResponse', {}, {}

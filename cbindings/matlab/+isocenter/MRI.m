@@ -24,6 +24,7 @@ classdef MRI < handle
 %   gridding             samples -> image, weighted by density: the quick reconstruction
 %   reconstruct, history, objective, gap   samples -> image by iterations, and how they went
 %   reconstructStream, griddingStream, streamMemory   the same of samples that do not fit memory, and what it needs
+%   findMaps, mapsMemory                  coil maps and image from samples alone, and what that needs
 %   findDelays, delayedTrajectory         delays of gradients, from samples, and the trajectory with them
 %   normal               the system that reconstruct solves, for solvers of your own
 %   computeQ, exportQ, importQ            Q of the trajectory, made once for all its scans
@@ -280,6 +281,25 @@ classdef MRI < handle
         function computeQ(self, varargin)
             % COMPUTEQ  Makes Q of trajectory, weights and field, unless it is there; reconstruct does so by itself.
             isocenter_mex('mri.compute_q', self.id, varargin{:});
+        end
+
+        function [maps, image] = findMaps(self, varargin)
+            % FINDMAPS  Coil sensitivities and the image together, from samples alone: for scans without calibration data.
+            %   [MAPS, IMAGE] = mri.findMaps(SAMPLES, NAME, VALUE, ...)   MAPS for setMaps; the plan itself has none, and gets none
+            %   Steps       Gauss-Newton steps (10); each halves the regularisation: more follow the samples, and their noise, more closely
+            %   Iterations  most conjugate-gradient iterations of a step (100)
+            %   Residual    |residual| / |right-hand side| that ends them (0.1), -1 for none
+            %   Alpha       weight of the regularisation in the first step (1)
+            %   Reduction   its factor from step to step (0.5)
+            %   Scale, Order   a and b of the coils' norm (1 + a |k|^2)^(b/2), k in cycles per voxel (220 and 32)
+            %   Squares of a voxel's maps add up to 1, and IMAGE times MAPS explains the samples; history has how far they are from them.
+            [maps, image] = isocenter_mex('mri.find_maps', self.id, varargin{:});
+        end
+
+        function bytes = mapsMemory(self, varargin)
+            % MAPSMEMORY  Most bytes of working memory that findMaps will take.
+            %   BYTES = mri.mapsMemory(NAME, VALUE, ...), with its options
+            bytes = isocenter_mex('mri.maps_memory', self.id, varargin{:});
         end
 
         function delays = findDelays(self, varargin)

@@ -81,6 +81,18 @@ static const record delays_wanted_record{ "options", sizeof(delays_wanted), {
 } };
 #undef AT
 
+#define AT(member) offsetof(isoc_mri_maps_options, member)
+static const record maps_options_record{ "options", sizeof(isoc_mri_maps_options), {
+    { "Steps", field::count, AT(steps), 0, nullptr, nullptr, true },
+    { "Iterations", field::count, AT(iterations), 0, nullptr, nullptr, true },
+    { "Residual", field::real, AT(residual), 0, nullptr, nullptr, true },
+    { "Alpha", field::real, AT(alpha), 0, nullptr, nullptr, true },
+    { "Reduction", field::real, AT(reduction), 0, nullptr, nullptr, true },
+    { "Scale", field::real, AT(scale), 0, nullptr, nullptr, true },
+    { "Order", field::real, AT(order), 0, nullptr, nullptr, true },
+} };
+#undef AT
+
 #define AT(member) offsetof(isoc_mri_delays, member)
 static const record delays_record{ "delays", sizeof(isoc_mri_delays), {
     { "Axes", field::count32, AT(axes) },
@@ -496,6 +508,24 @@ static void reconstruct(call &c) {
     c.result(0, out.finish());
 }
 
+static void find_maps(call &c) {
+    auto options = sized<isoc_mri_maps_options>();
+    settings_read(maps_options_record, c, 1, "invalidOptions", &options);
+    const array in(c.argument(0, "samples"), "samples", complex, samples(c));
+    array maps(in.type(), maps_of(c)), image(in.type(), one_image(c));
+    check(isoc_mri_find_maps(c.plan->mri(), &options, in.tensor(), maps.tensor(), c.wanted > 1 ? image.tensor() : nullptr), "invalidOptions");
+    c.result(0, maps.finish());
+    c.result(1, image.finish());
+}
+
+static void maps_memory(call &c) {
+    auto options = sized<isoc_mri_maps_options>();
+    settings_read(maps_options_record, c, 0, "invalidOptions", &options);
+    uint64_t bytes = 0;
+    check(isoc_mri_maps_memory(c.plan->mri(), &options, &bytes), "invalidOptions");
+    c.result(0, number(static_cast<double>(bytes)));
+}
+
 // Options of delays, from argument 1 on.
 static isoc_mri_delay_options delay_options(const call &c) {
     delays_wanted wanted = { sized<isoc_mri_delay_options>(), nullptr };
@@ -719,6 +749,8 @@ const std::vector<command> mri_commands{
     { "adjoint", adjoint },
     { "gridding", gridding },
     { "normal", normal },
+    { "find_maps", find_maps },
+    { "maps_memory", maps_memory },
     { "find_delays", find_delays },
     { "delayed_trajectory", delayed_trajectory },
     { "reconstruct", reconstruct },

@@ -873,6 +873,12 @@ class isoc_mri_delays(c.Structure):
                 ("xz_error", c.c_double), ("yz_error", c.c_double), ("confidence", c.c_double)]
 
 
+class isoc_mri_maps_options(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("steps", c.c_int64), ("iterations", c.c_int64),
+                ("residual", c.c_double), ("alpha", c.c_double), ("reduction", c.c_double), ("scale", c.c_double),
+                ("order", c.c_double)]
+
+
 class isoc_mri_ellipsoid(c.Structure):
     _fields_ = [("value", c.c_double), ("x", c.c_double), ("y", c.c_double), ("z", c.c_double), ("semi_x", c.c_double),
                 ("semi_y", c.c_double), ("semi_z", c.c_double), ("angle", c.c_double)]
@@ -1086,6 +1092,9 @@ FUNCTIONS = {
                                          c.POINTER(isoc_mri_delays)]),
     "isoc_mri_delayed_trajectory": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_delay_options),
                                                 c.POINTER(isoc_mri_delays), c.POINTER(isoc_tensor)]),
+    "isoc_mri_find_maps": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_maps_options), c.POINTER(isoc_tensor),
+                                       c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_mri_maps_memory": (c.c_int32, [c.c_void_p, c.POINTER(isoc_mri_maps_options), c.c_void_p]),
     "isoc_mri_compute_q": (c.c_int32, [c.c_void_p]),
     "isoc_mri_export_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),
     "isoc_mri_import_q": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor)]),

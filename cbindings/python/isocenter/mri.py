@@ -7,7 +7,7 @@ from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
 from ._stream import callback, element_type
-from ._tensor import dtype_name
+from ._tensor import dtype_name, zeros_like
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, TensorDtypeError, TensorNdimError, TensorShapeError, wrong
 
@@ -353,6 +353,57 @@ class MRI(Plan):
     def normal(self, image, out=None):
         """out = (F^H W F + lambda R^H R) image: the system that `reconstruct` solves, for solvers of your own."""
         return self._map(lib.isoc_mri_normal, "image", image, "out", out, lambda: self.image_shape)
+
+    def find_maps(self, samples, maps=None, image=None, *, steps=0, iterations=0, residual=0.0, alpha=0.0, reduction=0.0, scale=0.0, order=0.0):
+        """Finds coil sensitivities and the image together, from samples alone: for scans without calibration data, by regularised nonlinear
+        inversion (NLINV; Uecker et al. 2008). The plan itself has no maps, and gets none.
+
+        Parameters
+        ----------
+        samples : array
+            complex64 or complex128 (coils, samples), of two coils or more, on any trajectory.
+        maps, image : array, optional
+            Take the results: complex (coils, nz, ny, nx) and (nz, ny, nx).
+        steps : int
+            Gauss-Newton steps; 0 means 10. Each halves the regularisation: more follow the samples, and their noise, more closely.
+        iterations : int
+            Most conjugate-gradient iterations of a step; 0 means 100.
+        residual : float
+            ``|residual| / |right-hand side|`` that ends them; 0 means 0.1, -1 none.
+        alpha, reduction : float
+            Weight of the regularisation in the first step, and its factor from step to step; 0 means 1 and 0.5.
+        scale, order : float
+            a and b of the coils' norm ``(1 + a |k|^2)^(b / 2)``, k in cycles per voxel; 0 means 220 and 32.
+
+        Returns
+        -------
+        maps, image
+            For `set_maps`, squares of a voxel's moduli adding up to 1; image times maps explains the samples. Written once all of both is
+            there. `history` has how far they are from the samples, relative to these, before the first step and after each.
+
+        Examples
+        --------
+        >>> maps, image = mri.find_maps(samples)
+        >>> mri.set_maps(maps)
+        >>> sense = mri.reconstruct(samples)
+        """
+        g, dtype = self._given(), self._complex(samples)
+        if maps is None:
+            maps = zeros_like(samples, ((g.coils,) if g.coils > 1 else ()) + self.voxels_shape, dtype)
+        if image is None:
+            image = zeros_like(samples, self.voxels_shape, dtype)
+        options = struct(_abi.isoc_mri_maps_options, steps=steps, iterations=iterations, residual=residual, alpha=alpha, reduction=reduction,
+                         scale=scale, order=order)
+        self._run(lib.isoc_mri_find_maps, ctypes.byref(options), self._in(samples, "samples"), self._out(maps, "maps"), self._out(image, "image"))
+        return maps, image
+
+    def maps_memory(self, *, steps=0, iterations=0, residual=0.0, alpha=0.0, reduction=0.0, scale=0.0, order=0.0):
+        """Most bytes of working memory that `find_maps` uses with these options: of the host, or of the GPU that it computes on."""
+        options = struct(_abi.isoc_mri_maps_options, steps=steps, iterations=iterations, residual=residual, alpha=alpha, reduction=reduction,
+                         scale=scale, order=order)
+        bytes_ = ctypes.c_uint64()
+        self._run(lib.isoc_mri_maps_memory, ctypes.byref(options), ctypes.byref(bytes_))
+        return bytes_.value
 
     def find_delays(self, samples, readout, *, range=0.0, voxel_x=0.0, voxel_y=0.0, voxel_z=0.0):
         """Finds delays between gradients and samples from a scan itself, whose readouts cross in the middle of k-space: spokes, spirals and

@@ -43,6 +43,8 @@ TAKEN = [
     ("isoc_mri_geometry", isocenter.MRI.set_geometry, ("trajectory",)),
     ("isoc_mri_options", isocenter.MRI.set_options, ()),
     ("isoc_mri_delay_options", isocenter.MRI.find_delays, ("samples",)),
+    ("isoc_mri_maps_options", isocenter.MRI.find_maps, ("samples", "maps", "image")),
+    ("isoc_mri_maps_options", isocenter.MRI.maps_memory, ()),
     ("isoc_coil_options", isocenter.coil_maps, ("calibration", "shape", "maps", "sets", "eigenvalues")),
     ("isoc_pet_geometry", isocenter.PET.set_geometry, ("views",)),
     ("isoc_pet_response", isocenter.PET.set_response, ()),

@@ -84,6 +84,7 @@ impl<'d> Plan<'d> for Mri<'d> {
         |mri| mri.beside_the_plan(Self::coil_matrices),
         |mri| mri.beside_the_plan(Self::coil_lines),
         |mri| mri.beside_the_plan(Self::coil_maps),
+        Self::find_maps,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -560,6 +561,31 @@ impl Mri<'_> {
         d.struct_size = input.struct_size(size_of::<isoc_mri_delays>());
         [d.xx, d.yy, d.xy] = [input.real(0.5), input.real(-0.25), input.real(0.0)];
         self.caller.passed(d)
+    }
+
+    fn find_maps(&mut self) {
+        let (handle, samples, coils) = (self.handle(), self.samples(), self.sizes.coils);
+        let (maps, image) = (self.output(&self.grids(coils), C64), self.output(&self.grids(1), C64));
+        let input = &mut self.caller.input;
+        let o = isoc_mri_maps_options {
+            struct_size: input.struct_size(size_of::<isoc_mri_maps_options>()),
+            reserved: 0,
+            steps: input.small(2, 3, 4),
+            iterations: input.small(2, 4, 8),
+            residual: input.real(0.0),
+            alpha: input.real(0.0),
+            reduction: input.real(0.0),
+            scale: input.real(0.0),
+            order: input.real(0.0),
+        };
+        let options = if input.odd(48) == Some(0) { ptr::null() } else { self.caller.passed(o).cast_const() };
+        let own = if self.caller.input.odd(4) == Some(0) { ptr::null() } else { image.tensor };
+        // No note is taken of a failure: plans of a careful caller may have one coil, maps, frames or a basis.
+        if call!(self.caller, isoc_mri_find_maps(handle, options, samples.tensor, maps.tensor, own)) {
+            self.caller.done(true, Some(maps));
+        }
+        let mut bytes = 0;
+        call!(self.caller, isoc_mri_maps_memory(handle, options, &mut bytes));
     }
 
     fn find_delays(&mut self) {

@@ -12,6 +12,8 @@ mod field_normal;
 mod field_q;
 #[path = "../../mri/imaginary.rs"]
 mod imaginary;
+#[path = "../../mri/joint.rs"]
+mod joint;
 mod limits;
 mod nufft;
 mod peers;
