@@ -152,9 +152,9 @@ static void joint_maps(void) {
     MAPS("real samples", s.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "samples.dtype");
     MAPS("maps of another shape", v.shape = three, TENSOR_SHAPE, "maps.shape[0] is 3");
     MAPS("an image of each coil", w = images(image), TENSOR_SHAPE, "image");
-    MAPS("maps over samples", v.data = samples, TENSOR_ALIAS, "samples", "maps");
-    MAPS("an image over samples", w.data = samples, TENSOR_ALIAS, "samples", "image");
-    MAPS("an image over maps", w.data = out, TENSOR_ALIAS, "image", "maps");
+    MAPS("maps over samples", v.data = samples, OVERLAP, "samples", "maps");
+    MAPS("an image over samples", w.data = samples, OVERLAP, "samples", "image");
+    MAPS("an image over maps", w.data = out, OVERLAP, "image", "maps");
     MAPS("samples that are 0", memset(samples, 0, sizeof samples), OUT_OF_RANGE, "samples are 0");
     MAPS("samples that are no number", samples[3] = NAN, NOT_FINITE_DATA, "samples[0, 1]");
     MAPS("maps that are there", check_ok("set_maps", isoc_mri_set_maps(mri, &i)), NOT_CONFIGURED, "maps already");
@@ -485,6 +485,13 @@ static void contexts(void) {
     /* A singular system may be solved to the last bit before the third report. */
     expect("a cancel", status == ISOC_STATUS_CANCELLED || (status == ISOC_STATUS_OK && calls <= 4));
     expect("a cancel leaves the image", status == ISOC_STATUS_OK || memcmp(before, out, sizeof out) == 0);
+    isoc_mri_maps_options j = maps_options();
+    j.steps = 1000, j.iterations = 1000, j.residual = -1;
+    calls = 0;
+    check_status("a cancel of find_maps", isoc_mri_find_maps(mri, &j, &s, &v, NULL), ISOC_STATUS_CANCELLED, NULL);
+    expect("a cancel leaves the maps", memcmp(before, out, sizeof out) == 0);
+    set_up(small);
+    check_status("memory cap of find_maps", isoc_mri_find_maps(mri, NULL, &s, &v, NULL), ISOC_STATUS_MEMORY_CAP, cap);
     set_up(lenient);
     samples[0] = samples[9] = NAN;
     check_ok("NaN replaced", isoc_mri_adjoint(mri, &s, &v));

@@ -11,6 +11,7 @@ function test_mri()
     sparse_penalties();
     phantoms();
     delays();
+    joint_maps();
 end
 
 % exp(-2 pi i k . r) for voxels in the order of image(:).
@@ -320,4 +321,33 @@ function delays()
         check_error(bad{2}, 'mri:invalidOptions', bad{2}, @() mri.findDelays(samples, bad{1}{:}));
     end
     check_error('four delays', 'mri:invalidArgument', 'delays has 4 values', @() mri.delayedTrajectory([1 2 3 4], 'Readout', readout));
+end
+
+% The second coil is half as sensitive as the first, and a quarter turn ahead: a length of 1 is [2 1i] over the root of 5.
+function joint_maps()
+    n = 24; turn = (0:39) * pi / 40;
+    spokes = reshape([cos(turn); sin(turn)], 2, 1, []) .* reshape((-24:23) / 48, 1, []);
+    k = reshape(spokes, 2, []);
+    one = isocenter.MRI(k, 'Size', [n n], 'Unit', 'cycles_per_voxel');
+    seen = one.phantomSamples(isocenter.MRI.sheppLogan('modified', 10));
+    mri = isocenter.MRI(k, 'Size', [n n], 'Unit', 'cycles_per_voxel', 'Coils', 2);
+    samples = [seen(:), 0.5i * seen(:)];
+    [maps, image] = mri.findMaps(samples);
+    check_true('sizes', isequal(size(maps), [n n 2]) && isequal(size(image), [n n]));
+    middle = squeeze(maps(13, 13, :));
+    check_near('lengths', abs(middle), [2; 1] / sqrt(5), 1e-3);
+    check_near('phases', middle(2) / middle(1), 0.5i, 1e-3);
+    left = mri.history();
+    check_true(sprintf('%d steps, %g left', numel(left) - 1, left(end)), numel(left) == 11 && left(end) < 0.1);
+    few = mri.findMaps(samples, 'Steps', 2, 'Iterations', 5, 'Alpha', 0.5, 'Reduction', 0.3, 'Scale', 100, 'Order', 16, 'Residual', 0.05);
+    check_true('steps', numel(mri.history()) == 3 && isequal(size(few), [n n 2]));
+    check_true('memory', mri.mapsMemory() > 0 && mri.mapsMemory('Scale', 1) > mri.mapsMemory());
+    mri.setMaps(maps);
+    check_error('maps that are there', 'mri:notConfigured', 'maps already', @() mri.findMaps(samples));
+    mri.setMaps([]);
+    for bad = {{'Steps', -1}, 'Steps is -1'; {'Residual', 1}, 'Residual is 1'; {'Order', 500}, 'Order is 500'}.'
+        check_error(bad{2}, 'mri:invalidOptions', bad{2}, @() mri.findMaps(samples, bad{1}{:}));
+        check_error(bad{2}, 'mri:invalidOptions', bad{2}, @() mri.mapsMemory(bad{1}{:}));
+    end
+    check_error('one coil', 'mri:notConfigured', 'Coils is 1', @() one.findMaps(seen));
 end

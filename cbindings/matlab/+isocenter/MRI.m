@@ -298,7 +298,8 @@ classdef MRI < handle
 
         function bytes = mapsMemory(self, varargin)
             % MAPSMEMORY  Most bytes of working memory that findMaps will take.
-            %   BYTES = mri.mapsMemory(NAME, VALUE, ...), with its options
+            %   BYTES = mri.mapsMemory(NAME, VALUE, ...)
+            %   Options, as for findMaps: Steps, Iterations, Residual, Alpha, Reduction, Scale, Order
             bytes = isocenter_mex('mri.maps_memory', self.id, varargin{:});
         end
 

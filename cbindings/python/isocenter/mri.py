@@ -398,7 +398,13 @@ class MRI(Plan):
         return maps, image
 
     def maps_memory(self, *, steps=0, iterations=0, residual=0.0, alpha=0.0, reduction=0.0, scale=0.0, order=0.0):
-        """Most bytes of working memory that `find_maps` uses with these options: of the host, or of the GPU that it computes on."""
+        """Most bytes of working memory that `find_maps` uses: of the host, or of the GPU that it computes on.
+
+        Parameters
+        ----------
+        steps, iterations, residual, alpha, reduction, scale, order
+            As for `find_maps`.
+        """
         options = struct(_abi.isoc_mri_maps_options, steps=steps, iterations=iterations, residual=residual, alpha=alpha, reduction=reduction,
                          scale=scale, order=order)
         bytes_ = ctypes.c_uint64()

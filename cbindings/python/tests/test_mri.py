@@ -174,6 +174,45 @@ class Mri(unittest.TestCase):
             mri.set_maps(None)
             self.assertEqual(mri.image_shape, (3, 12, 16))
 
+    def test_maps_without_calibration(self):
+        k, n = spokes(), N
+        y, x = (np.mgrid[:n, :n] - n // 2) / n
+        disk = (x ** 2 + y ** 2 < 0.12).astype(complex)
+        truth = np.stack([np.exp(-1.5 * ((x - a) ** 2 + (y - b) ** 2) + 1j * a * y) for a, b in ((-0.5, 0), (0.5, 0.1), (0, 0.5))])
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=n, ny=n, coils=3) as mri:
+            samples = mri.forward((disk * truth).astype("complex64"))
+            maps, image = mri.find_maps(samples)
+            self.assertEqual((maps.shape, image.shape, maps.dtype, image.dtype), ((3, n, n), (n, n), samples.dtype, samples.dtype))
+            self.close_to((abs(maps) ** 2).sum(axis=0), np.ones((n, n)), 1e-5)
+            left = mri.history()
+            self.assertEqual(len(left), 11)
+            # Image times maps is how far from the samples as the history says.
+            far = np.linalg.norm(mri.forward(maps * image) - samples) / np.linalg.norm(samples)
+            self.assertAlmostEqual(left[-1], far, delta=1e-3)
+            self.assertLess(far, 0.02)
+            self.assertGreater(mri.maps_memory(scale=1.0), mri.maps_memory())
+            own = np.zeros((3, 1, n, n), "complex64")
+            again, _ = mri.find_maps(samples, own, steps=2, iterations=5, residual=-1.0)
+            self.assertIs(again, own)
+            self.assertEqual(len(mri.history()), 3)
+            for words, settings in (("steps is -1", {"steps": -1}), ("alpha is -1", {"alpha": -1.0}), ("order is 300", {"order": 300.0}),
+                                    ("scale is NaN", {"scale": math.nan})):
+                for call in (lambda s: mri.find_maps(samples, **s), lambda s: mri.maps_memory(**s)):
+                    with self.subTest(words), self.assertRaisesRegex(isocenter.Error, words):
+                        call(settings)
+            self.assertRaises(TypeError, mri.find_maps, samples, steps=2.5)
+            self.assertRaises(isocenter.NotFiniteDataError, mri.find_maps, samples * np.nan)
+            self.assertRaises(isocenter.TensorShapeError, mri.find_maps, samples, own[:2])
+            mri.set_maps(maps)
+            self.assertRaisesRegex(isocenter.NotConfiguredError, "maps already", mri.find_maps, samples)
+            # Where the object is, a solution with the maps is the root sum of squares of what the coils saw.
+            seen = abs(mri.reconstruct(samples))
+            self.close_to(seen * disk.real, np.sqrt((abs(truth) ** 2).sum(axis=0)) * disk.real, 0.15)
+        with isocenter.MRI(trajectory=k, unit="cycles_per_voxel", nx=n, ny=n) as one:
+            self.assertRaisesRegex(isocenter.NotConfiguredError, "coils is 1", one.find_maps, samples[0])
+        with isocenter.MRI() as bare:
+            self.assertRaises(isocenter.NotConfiguredError, bare.find_maps, samples)
+
     def test_field_and_positions(self):
         k, image = scattered(2, 40), complex_random((6, 8))
         field, times = np.linspace(-50, 50, 48).reshape(6, 8), np.linspace(0, 5e-3, 40)
