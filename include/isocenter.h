@@ -1546,7 +1546,7 @@ typedef struct {
     uint32_t struct_size;
     // Zero.
     uint32_t reserved;
-    // Gauss-Newton steps, 1 to 1000; 0 means 10. Each step halves the regularisation: more follow the samples, and their noise, more closely.
+    // Gauss-Newton steps, 1 to 1000; 0 means 10. Regularisation gets smaller with each: more steps follow the samples, and their noise, more closely.
     int64_t steps;
     // Maximum number of conjugate-gradient iterations of a step, 1 to 1000; 0 means 100.
     int64_t iterations;
@@ -2612,7 +2612,8 @@ isoc_status isoc_mri_reconstruct(isoc_mri *mri,
                                  const isoc_tensor *image);
 
 // |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct (of several scans, all images scan by scan), before the first iteration and after each; with
-// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start.
+// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start. After isoc_mri_find_maps, of image 0: |F maps image - samples| / |samples|
+// in the weights' norm, before the first step and after each.
 isoc_status isoc_mri_history(isoc_mri *mri,
                              int64_t image,
                              double *residuals,
@@ -2714,17 +2715,19 @@ isoc_status isoc_mri_delayed_trajectory(isoc_mri *mri,
 //
 // Regularised nonlinear inversion (Uecker, Hohage, Block and Frahm, Magn. Reson. Med. 60, 2008): Gauss-Newton steps for image and coils, from an image
 // of 1 and coils of 0, whose regularisation alpha (|image - 1|^2 + |coils|^2) gets smaller from step to step. The coils' norm is a Sobolev
-// norm, by which frequency k in cycles per voxel counts (1 + 220 |k|^2)^16, as in the paper and in BART's nlinv: coils are smooth over some
-// 256 / 10 voxels. They are made of waves of twice the field of view, so that they need not agree at its two ends.
+// norm, by which frequency k in cycles per voxel counts (1 + 220 |k|^2)^16, as in BART's nlinv: a wave of 25 voxels counts a hundred times as much as a
+// constant. They are made of waves of twice the field of view, so that they need not agree at its two ends.
 //
 // At each voxel the squares of the maps' moduli add up to 1, and `image` times maps explains the samples; only where coils are shorter than
 // 1/1000 of their root mean square over all voxels (far from the object) maps are shorter, too. Where there is no object, maps go on smoothly, and
-// mean nothing. Smooth phase of the object is in the maps: of it and theirs samples tell the sum alone.
+// mean nothing. A smooth phase of the object is in the maps: samples tell only the sum of both.
 //
 // Results do not depend on the samples' unit. Options of the plan that have a say are those of transforms and of the normal operator; a field
 // and voxel positions are heeded. Progress is reported and a wish to cancel heeded at each iteration; nothing is written unless all of it is there.
 // Compress coils first (isoc_coil_compression) where there are many: each iteration takes two Fourier transforms of every coil.
 // isoc_mri_history has how far the samples are from `image` times maps, relative to them, before the first step and after each.
+//
+// Where all samples are on lines that are further apart than the field of view asks for, an image and its fold-overs explain them alike, and the log gets a warning.
 //
 // ISOC_STATUS_NOT_CONFIGURED: a plan of one coil, with maps, with frames, or with a basis; ISOC_STATUS_OUT_OF_RANGE: samples that are all 0;
 // ISOC_STATUS_MEMORY_CAP.

@@ -224,7 +224,7 @@ class Configurations(Served):
         arrays = {"maps": sensitivities(), "weights": np.ones(samples), "trajectory": radial(38) * 0.9, "whitening": 2 * np.eye(COILS, dtype="complex64")}
         for name, value in arrays.items():
             np.save(os.path.join(self.configs.name, f"{name}.npy"), value)
-        for options in ({"iterations": 4}, {"calibration": 16, "crop": 0.5}, {"virtual_coils": 2}, {"penalty": "variation", "regularisation": 3e-3, "iterations": 5},
+        for options in ({"iterations": 4}, {"calibration": 16, "crop": 0.5}, {"calibration": "nlinv"}, {"virtual_coils": 2}, {"penalty": "variation", "regularisation": 3e-3, "iterations": 5},
                         {"coils": [0, 2]}, {"unit": "cycles_per_voxel"}, {"repetition": 0, "slice": 0}, {"navigators": False, "partial_fourier": False}, {"shift": [10, -2.5]}, *({name: value} for name, value in arrays.items())):
             sent = {name: f"{name}.npy" if isinstance(value, np.ndarray) else value for name, value in options.items()}
             with self.subTest(options=sent):

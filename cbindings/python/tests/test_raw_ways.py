@@ -600,6 +600,33 @@ class Options(Ways):
             with self.assertRaisesRegex(ValueError, words):
                 isocenter.raw.reconstruct(self.path, maps=maps)
 
+    def test_maps_without_calibration(self):
+        """Of lines that are missing in the middle, too, and of spokes: as good as with the true sensitivities."""
+        kept = [y for y in range(N) if y % 2 == 0 or abs(y - N // 2) in (1, 5, 7)]  # lines 3 off the middle are missing
+        some, k = [lines(self.full)[y] for y in kept], radial(20)
+        spokes = [acquisition(measured(k[s]), k[s]) for s in range(len(k))]
+        with self.assertRaisesRegex(ValueError, "of which coil sensitivities need 12.* calibration='nlinv'"):
+            self.image(some)
+        for made, kind in ((some, "cartesian"), (spokes, "radial")):
+            with self.subTest(kind=kind), self.quiet():
+                seen = self.image(made, kind=kind, options={"calibration": "nlinv", "iterations": 40})
+                true = self.image(made, kind=kind, options={"maps": sensitivities() / np.linalg.norm(sensitivities(), axis=0), "iterations": 40})
+                self.assertEqual((seen.calibration, seen.virtual_coils), ("nlinv", COILS))
+                truth = np.abs(plan(grid().reshape(-1, 2)).phantom_image(PHANTOM)) * np.linalg.norm(sensitivities(), axis=0)
+                inside = truth > 0
+                errors = [np.linalg.norm((np.abs(m.images[0, 0]) - truth)[inside]) / np.linalg.norm(truth[inside]) for m in (seen, true)]
+                self.assertLess(errors[0], 1.15 * errors[1], errors)
+        # Every other line and nothing else: a word of warning.
+        with self.warns("along y all samples are on lines that are further apart"):
+            self.image(lines(self.full)[::2], options={"calibration": "nlinv"})
+        one = self.image(lines(self.full[:1]), coils=1, options={"calibration": "nlinv"})
+        self.assertIsNone(one.calibration)
+        for options, words in (({"calibration": "espirit"}, "calibration is 'espirit'; it must be a number of lines, or 'nlinv'"),
+                               ({"calibration": "nlinv", "crop": 0.8}, "crop is 0.8, of eigenvalues"),
+                               ({"calibration": "nlinv", "maps": sensitivities()}, "maps are given, and calibration='nlinv' finds others")):
+            with self.assertRaisesRegex(ValueError, words):
+                isocenter.raw.reconstruct(self.path, **options)
+
     def test_a_callers_trajectory_and_weights(self):
         k = radial()
         made = [acquisition(measured(k[s]), k[s], repetition=s % 2) for s in range(len(k))]
@@ -666,6 +693,10 @@ class Options(Ways):
         self.assertRegex(said, "kind='radial', coils=3[\\s\\S]*3 of 3 coils .* maps given")
         expected = isocenter.raw.reconstruct(path, coils=[0, 1, 3], trajectory=k, maps=sensitivities()[[0, 1, 3]], whitening=np.eye(3), kind="radial")
         self.close_to(np.load(files["out"]), expected.images, 1e-6)
+        self.assertIn("maps found with the image", run("--trajectory", files["trajectory"], "--calibration", "nlinv"))
+        with self.assertRaises(SystemExit) as caught, contextlib.redirect_stderr(io.StringIO()) as told:
+            run("--calibration", "espirit")
+        self.assertIn("argument --calibration: invalid lines value: 'espirit'", told.getvalue())
         with self.assertRaises(SystemExit) as caught:
             run("--maps", files["bad"])
         self.assertIn("which is no array of NumPy", str(caught.exception))
@@ -706,6 +737,18 @@ class Kinds(Ways):
     def accelerated(self, factor):
         middle = lines(self.full, flags=["IS_PARALLEL_CALIBRATION_AND_IMAGING"])
         return [middle[y] if 12 <= y < 36 else a for y, a in enumerate(lines(self.full)) if y % factor == 0 or 12 <= y < 36]
+
+    def test_errors_without_calibration(self):
+        """Lines are missing in the middle, too; 2.5 %, as with the true sensitivities: around the object they are not 0, as ESPIRiT's are."""
+        some = [a for y, a in enumerate(lines(self.full)) if y % 2 == 0 or abs(y - N // 2) in (1, 5, 7)]
+        unit = sensitivities() / np.linalg.norm(sensitivities(), axis=0)
+        for made, kind in ((some, "cartesian"), (self.along(radial(38)), "radial")):
+            with self.quiet():
+                found, true = (self.error(self.image(made, kind=kind, options=o).images[0, 0]) for o in ({"calibration": "nlinv"}, {"maps": unit}))
+            if os.environ.get("ISOC_TEST_FIGURES"):
+                print(f"{kind} without calibration: {found}, true maps {true}")
+            self.assertLess(found, 1.02 * true, kind)
+            self.assertLess(found, 2.6, kind)
 
     def test_errors(self):
         both_ways = lines(self.full)

@@ -137,7 +137,8 @@ pub unsafe extern "C" fn isoc_mri_reconstruct(
 }
 
 /// |residual| / |right-hand side| of image `image` in the last isoc_mri_reconstruct (of several scans, all images scan by scan), before the first iteration and after each; with
-/// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start.
+/// penalties 3 and 4, |step| / |image| of each iteration, after 1 for the start. After isoc_mri_find_maps, of image 0: |F maps image - samples| / |samples|
+/// in the weights' norm, before the first step and after each.
 ///
 /// # Safety
 /// `residuals` is NULL or has room for `capacity` values; `count` is NULL or writable.
@@ -203,7 +204,7 @@ unsafe fn list(mri: *mut isoc_mri, image: i64, list: OutList<f64>, of: fn(&Progr
     with_plan(mri, |mri| {
         let solutions = mri.solutions();
         let Some(last) = solutions.len().checked_sub(1) else {
-            fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct comes first");
+            fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct (or isoc_mri_find_maps) comes first");
         };
         let found = of(&solutions[number(image, "image", 0, last)?]);
         // SAFETY: by this function's contract.

@@ -13,7 +13,7 @@ from ._header import Unreadable
 from ._image_heads import KINDS
 from ._images_file import keep_scans
 from ._nifti import write_apart
-from ._reconstruction import METHODS
+from ._reconstruction import METHODS, NLINV
 from ._sampling import numbers
 from ._shift import WANTED
 from ._shift import parsed as parsed_shift
@@ -39,7 +39,7 @@ def main(arguments=None):
     parser.add_argument("--whitening", metavar="NAME.npy", help="a matrix, complex (coils, coils), in place of the noise measurement; none: samples stay as they are")
     parser.add_argument("--unit", choices=isocenter.raw.UNITS, help="of the trajectory; found without it, where just one fits")
     parser.add_argument("--virtual-coils", type=int, help="the most to solve for (12, or 8 of a volume); 0: all coils")
-    parser.add_argument("--calibration", type=int, default=24, help="lines of the middle of k-space for coil sensitivities (24)")
+    parser.add_argument("--calibration", type=lines, default=24, help="lines of the middle of k-space for coil sensitivities (24); nlinv: they are found together with the image, without calibration")
     parser.add_argument("--iterations", type=int, help="of the solver (15; 60 with wavelets and variation)")
     parser.add_argument("--penalty", choices=("identity", "wavelets", "variation"), default="identity", help="what images are preferred (small ones)")
     parser.add_argument("--regularisation", type=float, default=0.0, help="weight of the penalty (0); 1e-3 to 1e-2 are usual with wavelets and variation")
@@ -71,6 +71,11 @@ def in_options(message, parser):
         return f"--{name.replace('_', '-')}{' ' * (value.isalnum() or value in QUOTES)}{value}" if name in known else match[0]
 
     return re.sub(r"(?<!-)\b([a-z_]+)=(\S?)", option, message)
+
+
+def lines(text):
+    """For argparse, whose message has this function's name."""
+    return text if text == NLINV else int(text)
 
 
 def delays(text):
@@ -111,7 +116,7 @@ def run(given):
                                      **{word: getattr(given, word) for word in words})
     print(f"images {made.images.shape}, voxel " + " x ".join(f"{v:.4g}" for v in made.voxel[::-1]) + " mm (x, y, z)")
     print(f"noise {'whitened' if made.whitened else 'not whitened'}, {made.virtual_coils} of {raw.coils} coils with {100 * made.energy:.2f} % of the energy, "
-          f"maps {'given' if given.maps else f'from {made.calibration}'}, residual {made.residual:.2g}")
+          f"maps {'given' if given.maps else 'found with the image' if made.calibration == NLINV else f'from {made.calibration}'}, residual {made.residual:.2g}")
     if made.partial_fourier:
         print(f"partial Fourier along {', '.join(made.partial_fourier)}: with a phase of low resolution")
     late = next((late for of_frame in made.delays for late in of_frame if late is not None), None)

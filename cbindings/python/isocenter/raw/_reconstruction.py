@@ -24,8 +24,9 @@ from ._shift import checked
 PENALTIES = ("identity", "wavelets", "variation")
 PHASE_ITERATIONS = 15
 IMAGINARY = 0.1  # weight of the imaginary part beside the phase that is presumed, in the diagonal of F^H W F: less than what is measured, more than noise
+NLINV = "nlinv"  # in place of lines for calibration: maps that are found with the image
 KERNEL, LEAST = 6, 12  # ESPIRiT's block of k-space, and the fewest lines that it is looked for in
-MAPS = LEAST, f"of which coil sensitivities need {LEAST}. Take a scan with calibration lines, or pass maps= of another"
+MAPS = LEAST, f"of which coil sensitivities need {LEAST}. Take a scan with calibration lines, pass calibration='nlinv' where lines are at irregular distances, or maps= of another"
 METHODS = ("sense", "grappa")
 
 _Fields = namedtuple("Reconstruction", "images frames slices voxel affines whitened virtual_coils energy calibration residual partial_fourier delays heads")
@@ -39,7 +40,7 @@ class Reconstruction(_Fields):
     even; `affines` float64 (frames, slices, 4, 4), of each image: from voxel (x, y, 0, 1), or (x, y, z, 1) of a volume, to mm towards the
     patient's left, back and head; `whitened` whether noise was whitened; `virtual_coils` how many were solved for, and
     `energy` the part of all coils' that they have, of the last slice; `calibration` the shape of the middle of k-space that maps are from,
-    None for one coil and for maps that were given; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with
+    "nlinv" where they were found with the image, None for one coil and for maps that were given; `residual` |residual| / |right-hand side| of the worst image, or |step| / |image| with
     penalties "wavelets" and "variation"; `partial_fourier` the axes, of "xyz", along which k-space was measured in part;
     `delays` lists for each frame, and in it for each slice, the delays that its trajectory was corrected by: `MRIDelays`, the caller's numbers, or None;
     `heads` ISMRMRD's heads of the images (frames, slices), one a frame of a volume, as `write_ismrmrd` writes them: a structured array, with the position, directions, times and counters of each."""
@@ -88,8 +89,9 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         False: noise is not whitened. A matrix, complex (coils, coils): it whitens samples in place of the noise measurement's.
     virtual_coils : int, optional
         The most to solve for; 0 keeps the coils as they are. None means 12, or 8 of a volume.
-    calibration : int
-        Lines of the middle of k-space along each axis, at most.
+    calibration : int, or "nlinv"
+        Lines of the middle of k-space along each axis, at most. "nlinv": sensitivities are found together with an image from the samples of each slice's first frame
+        (`MRI.find_maps`), for scans whose middle is not fully sampled. Samples must not all be on lines that are further apart than the field of view asks for.
     iterations : int, optional
         More are sharper, and noisier unless a penalty holds that down. None means 15, or 60 with penalties "wavelets" and "variation".
     penalty : {"identity", "wavelets", "variation"}
@@ -99,7 +101,7 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         Its weight: relative to the diagonal of F^H W F with "identity"; else to the weight that leaves nothing of a slice's first
         frame (`info().lambda_limit` of a plan), where 1e-3 to 1e-2 are usual.
     crop : float
-        See `coil_maps`: least eigenvalue of a voxel that is part of the object. 0 means 0.95, -1 all voxels.
+        See `coil_maps`: least eigenvalue of a voxel that is part of the object. 0 means 0.95, -1 all voxels. Not with "nlinv", which has all.
     map_sets : int
         Sets of sensitivities, where one does not explain what coils see, as with an object that is larger than the field of view: 2 has an image of each place that folds onto a voxel
         (soft SENSE), and the result is the root of the sum of their squares, with the phase of the first.
@@ -189,6 +191,7 @@ class Work:
             raise wrong(ValueError, f"map_sets is {map_sets!r}; it must be 1 or more")
         if map_sets > 1 and maps is not None:
             raise wrong(ValueError, "map_sets is for sensitivities that calibration finds, and maps are given")
+        calibration = _checked_calibration(calibration, maps, crop, method, map_sets)
         given = _Given(trajectory, _checked_maps(maps, raw, len(self.slices)), weights, _checked_whitening(whitening, raw))
         self.solver = _Solver(raw, context, {"unit": unit, "shift": checked(shift, raw.encoded)}, given, virtual_coils, calibration, (penalty, iterations, regularisation), (crop, map_sets), partial_fourier,
                               densities or Densities(), memory, Corrections(raw, delays, unit, trajectory, context), method == "grappa", tikhonov)
@@ -236,6 +239,19 @@ def _checked_maps(maps, raw, slices):
         raise wrong(ValueError, f"maps has shape {maps.shape}; it must be {wanted}")
     each = numpy.ascontiguousarray(each, numpy.complex64)
     return numpy.broadcast_to(each, (slices, *each.shape[1:]))
+
+
+def _checked_calibration(calibration, maps, crop, method, map_sets):
+    if isinstance(calibration, str):
+        if calibration != NLINV:
+            raise wrong(ValueError, f"calibration is {calibration!r}; it must be a number of lines, or {NLINV!r}")
+        if maps is not None:
+            raise wrong(ValueError, f"maps are given, and calibration={NLINV!r} finds others: leave one of them out")
+        if crop:
+            raise wrong(ValueError, f"crop is {crop}, of eigenvalues that maps of calibration={NLINV!r} do not have: leave it out")
+        if method != "sense" or map_sets > 1:
+            raise wrong(ValueError, f"calibration={NLINV!r} finds one set of sensitivities and takes no lines for calibration: " + (f"method is {method!r}, which needs them" if method != "sense" else f"map_sets is {map_sets}"))
+    return calibration
 
 
 def _checked_whitening(whitening, raw):
@@ -294,7 +310,7 @@ class _Solver:
         """Virtual coils, of the slice's first frame, whose whitened samples these are; and what tells about them: `Readouts`, and their samples of virtual coils."""
         if self.virtual and samples.shape[0] > self.virtual:
             self.matrix, self.energy = coil_compression(samples, self.virtual, context=self.context)
-        if not self.raw.calibrated or (self.given.maps is not None and not self.fills):
+        if not self.raw.calibrated or self.lines == NLINV or (self.given.maps is not None and not self.fills):
             return self.first, self.joined(samples)
         lines = self.calibration_lines()
         return lines, self.joined(self.whitened(lines.dwell, lines.samples))
@@ -309,6 +325,9 @@ class _Solver:
             self.maps = numpy.ascontiguousarray(self.joined(self.whitened(readouts.dwell, maps)))
             self.coils = len(self.maps)
             return
+        if self.lines == NLINV:
+            self.find_jointly(numpy.ascontiguousarray(samples))
+            return
         self.coils = samples.shape[0]
         if self.coils == 1:
             return
@@ -318,6 +337,13 @@ class _Solver:
         kernels = {name: min(KERNEL, max(n // 2, 1)) for name, n in zip(("kernel_x", "kernel_y", "kernel_z"), self.region[::-1])}
         sets = None if self.map_sets == 1 else min(self.map_sets, self.coils)
         self.maps = coil_maps(kspace, _plane(readouts.grid), sets=sets, crop=self.crop, context=self.context, **kernels)
+
+    def find_jointly(self, samples):
+        self.coils = samples.shape[0]
+        if self.coils > 1:
+            with self.planned(self.first) as plan:
+                self.maps, _ = plan.find_maps(samples)
+            self.region = NLINV
 
     def calibration_lines(self):
         return self.raw.select(slice=self.slice, calibration=True, **self.select)
@@ -478,7 +504,7 @@ def _middle(readouts, samples, grid, lines, context, need=MAPS, whole=False):
         inside = (numpy.abs(steps) <= numpy.array(size[::-1]) / 2).all(axis=1)
     k = numpy.clip(steps[inside] / numpy.array(size[::-1]), -0.5, 0.5).astype(numpy.float32)
     if len(k) < numpy.prod(size) / 4:
-        raise wrong(ValueError, f"the middle of k-space, {size}, has {len(k)} samples: too few for coil sensitivities. Pass calibration= a smaller number, or maps=")
+        raise wrong(ValueError, f"the middle of k-space, {size}, has {len(k)} samples: too few for coil sensitivities. Pass calibration= a smaller number, calibration='nlinv', or maps=")
     with _plan(readouts, (1, *size)[-3:], len(samples), context, k) as plan:
         if not cartesian:
             plan.compute_weights()

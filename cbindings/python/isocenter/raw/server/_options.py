@@ -9,7 +9,7 @@ import numpy
 from ..._words import Wanted
 from .. import _image_heads
 from .._delays import checked, parsed
-from .._reconstruction import METHODS, PENALTIES
+from .._reconstruction import METHODS, NLINV, PENALTIES
 from .._sampling import KINDS, numbers
 from .._shift import parsed as parsed_shift
 from .._trajectory import UNITS
@@ -50,6 +50,10 @@ def _coils(value):
     return numbers(value) if isinstance(value, str) else [_integer(v) for v in value]
 
 
+def _lines(value):
+    return value if value == NLINV else _integer(value)
+
+
 def _delays(value):
     return parsed(value) if isinstance(value, str) else checked(value)
 
@@ -64,11 +68,12 @@ def _whitening(value):
 
 
 KNOWN = {name: (_integer, "a whole number") for name in (
-    "slice", "contrast", "phase", "repetition", "set", "encoding", "virtual_coils", "calibration", "iterations", "map_sets")}
+    "slice", "contrast", "phase", "repetition", "set", "encoding", "virtual_coils", "iterations", "map_sets")}
 KNOWN |= {name: (_real, "a number") for name in ("regularisation", "crop", "tikhonov")}
 KNOWN |= {name: (_yes_or_no, "true or false") for name in ("navigators", "partial_fourier")}
 KNOWN |= {name: (_one_of(of), "one of " + ", ".join(of)) for name, of in (
     ("kind", KINDS), ("unit", UNITS), ("penalty", PENALTIES), ("method", METHODS), ("images", _image_heads.KINDS))}
+KNOWN |= {"calibration": (_lines, "a whole number of lines, or nlinv")}
 KNOWN |= {"coils": (_coils, "a list of numbers, or a text such as 0,1,4-7")}
 KNOWN |= {"delays": (_delays, "auto, keep, or two or three numbers of samples")}
 KNOWN |= {"shift": (_shift, "two or three numbers in mm, along read_dir, phase_dir and slice_dir")}
