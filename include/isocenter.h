@@ -2718,9 +2718,8 @@ isoc_status isoc_mri_delayed_trajectory(isoc_mri *mri,
 // norm, by which frequency k in cycles per voxel counts (1 + 220 |k|^2)^16, as in BART's nlinv: a wave of 25 voxels counts a hundred times as much as a
 // constant. They are made of waves of twice the field of view, so that they need not agree at its two ends.
 //
-// At each voxel the squares of the maps' moduli add up to 1, and `image` times maps explains the samples; only where coils are shorter than
-// 1/1000 of their root mean square over all voxels (far from the object) maps are shorter, too. Where there is no object, maps go on smoothly, and
-// mean nothing. A smooth phase of the object is in the maps: samples tell only the sum of both.
+// At each voxel the squares of the maps' moduli add up to 1, where coils are longer than a tenth of their root mean square over all voxels. Elsewhere, away from
+// the object, coils are divided by that tenth, so that maps fade, and mean nothing. `image` times maps explains the samples everywhere. A smooth phase of the object is in the maps: samples tell only the sum of both.
 //
 // Results do not depend on the samples' unit. Options of the plan that have a say are those of transforms and of the normal operator; a field
 // and voxel positions are heeded. Progress is reported and a wish to cancel heeded at each iteration; nothing is written unless all of it is there.

@@ -253,7 +253,7 @@ impl Reference {
         let mean = (maps.iter().map(C::norm_sqr).sum::<f64>() / n as f64).sqrt();
         let mut image = x[..n].to_vec();
         for r in 0..n {
-            let own = (0..self.coils).map(|c| maps[c * n + r].norm_sqr()).sum::<f64>().sqrt().max(1e-3 * mean);
+            let own = (0..self.coils).map(|c| maps[c * n + r].norm_sqr()).sum::<f64>().sqrt().max(0.1 * mean);
             (0..self.coils).for_each(|c| maps[c * n + r] /= own);
             image[r] *= own * size;
         }
@@ -402,7 +402,7 @@ fn espirit(scan: &Scan) -> Vec<C> {
 
 /// An image that is reconstructed with these maps is as good as one with the true ones: within 2 % of its error of 48 and 24 spokes of 151, and
 /// 12 % of random lines, of which the middle lacks some (measured: below 1 % and 6 %). The error of true maps is what Fourier sums leave at edges, and noise
-/// adds. ESPIRiT gets the whole middle besides, and cuts out what is around the object, which is worth 9 % of few spokes: within 12 % of it, too.
+/// adds. ESPIRiT gets the whole middle besides, and cuts out what is around the object, which is worth 7 % of few spokes: within 12 % of it, too.
 #[test]
 fn maps_are_as_good_as_the_true_ones() {
     let Some(device) = device() else { return };
@@ -443,7 +443,7 @@ fn maps_are_as_good_as_the_true_ones() {
     }
 }
 
-/// Maps have a length of 1, and image times maps is what the call explains the samples by: 1 / 500 of them is left of 24 spokes after the default steps
+/// Maps have a length of 1 where the object is, and image times maps is what the call explains the samples by: 1 / 500 of them is left of 24 spokes after the default steps
 /// (measured: 2.2e-3, of samples without noise), which the history says, to the tolerance of sums and rounding of a difference of squares.
 #[test]
 fn image_times_maps_explains_the_samples() {
@@ -453,9 +453,11 @@ fn image_times_maps_explains_the_samples() {
     let data = samples(&k, 0.0);
     let [maps, image] = find(&scan, &options(), &data);
     let n = N * N;
+    let inside = Known::new().inside;
     for r in 0..n {
         let length = (0..COILS).map(|c| maps[c * n + r].norm_sqr()).sum::<f64>();
-        assert!((length - 1.0).abs() < 1e-12, "{r}: {length}");
+        // Where the object is; around it maps may be shorter.
+        assert!(length < 1.0 + 1e-12 && (!inside[r] || length > 1.0 - 1e-12), "{r}: {length}");
     }
     let seen: Vec<C> = (0..COILS * n).map(|i| maps[i] * image[i % n]).collect();
     let (left, history) = (error(&scan.forward(&seen), &data), scan.history(0));

@@ -292,7 +292,8 @@ classdef MRI < handle
             %   Alpha       weight of the regularisation in the first step (1)
             %   Reduction   its factor from step to step (0.5)
             %   Scale, Order   a and b of the coils' norm (1 + a |k|^2)^(b/2), k in cycles per voxel (220 and 32)
-            %   Squares of a voxel's maps add up to 1, and IMAGE times MAPS explains the samples; history has how far they are from them.
+            %   Squares of a voxel's maps add up to 1, and fade away from the object; IMAGE times MAPS explains the samples, and history has how
+            %   far they are from them.
             [maps, image] = isocenter_mex('mri.find_maps', self.id, varargin{:});
         end
 

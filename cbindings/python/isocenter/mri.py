@@ -378,8 +378,8 @@ class MRI(Plan):
         Returns
         -------
         maps, image
-            For `set_maps`, squares of a voxel's moduli adding up to 1; image times maps explains the samples. Written once all of both is
-            there. `history` has how far they are from the samples, relative to these, before the first step and after each.
+            For `set_maps`, squares of a voxel's moduli adding up to 1, and fading away from the object; image times maps explains the
+            samples. Written once all of both is there. `history` has how far they are from the samples, relative to these, before the first step and after each.
 
         Examples
         --------

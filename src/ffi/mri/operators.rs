@@ -204,7 +204,10 @@ unsafe fn list(mri: *mut isoc_mri, image: i64, list: OutList<f64>, of: fn(&Progr
     with_plan(mri, |mri| {
         let solutions = mri.solutions();
         let Some(last) = solutions.len().checked_sub(1) else {
-            fail!(NotConfigured, "nothing was reconstructed yet; isoc_mri_reconstruct (or isoc_mri_find_maps) comes first");
+            fail!(
+                NotConfigured,
+                "nothing was reconstructed yet; isoc_mri_reconstruct (or isoc_mri_find_maps) comes first"
+            );
         };
         let found = of(&solutions[number(image, "image", 0, last)?]);
         // SAFETY: by this function's contract.

@@ -19,8 +19,9 @@ use rustfft::num_complex::Complex;
 /// Root mean square of the image that steps work on, which is what alpha weighs against coils of about 1: that of BART's nlinv, whose
 /// samples have a norm of 100, for an image of 256 x 256.
 const SIZE: f64 = 100.0 / 256.0;
-/// Coils are not made longer than 1 where they are shorter than this part of their root mean square.
-const SHORTEST: f64 = 1e-3;
+/// Where coils are shorter than this part of their root mean square, maps are shorter than 1: away from the object they fade, where coils are
+/// ripples of a few per cent whose direction means nothing.
+const SHORTEST: f64 = 0.1;
 
 /// Image and coils, and how much of the samples they leave.
 pub(super) struct Found<E: Joint> {
