@@ -2721,8 +2721,8 @@ isoc_status isoc_mri_delayed_trajectory(isoc_mri *mri,
 // At each voxel the squares of the maps' moduli add up to 1, where coils are longer than a tenth of their root mean square over all voxels. Elsewhere, away from
 // the object, coils are divided by that tenth, so that maps fade, and mean nothing. `image` times maps explains the samples everywhere. A smooth phase of the object is in the maps: samples tell only the sum of both.
 //
-// Results do not depend on the samples' unit. Options of the plan that have a say are those of transforms and of the normal operator; a field
-// and voxel positions are heeded. Progress is reported and a wish to cancel heeded at each iteration; nothing is written unless all of it is there.
+// Results do not depend on the samples' unit. Options of the plan that have a say are those of transforms and of the normal operator; a field,
+// voxel positions and shots are heeded. Progress is reported and a wish to cancel heeded at each iteration; nothing is written unless all of it is there.
 // Compress coils first (isoc_coil_compression) where there are many: each iteration takes two Fourier transforms of every coil.
 // isoc_mri_history has how far the samples are from `image` times maps, relative to them, before the first step and after each.
 //

@@ -466,6 +466,28 @@ fn image_times_maps_explains_the_samples() {
     assert!(history.windows(2).all(|w| w[1] < w[0]), "{history:?}");
 }
 
+/// Shots see the image times phases of their own: what the history says is left is what is left of samples through these, by Q and by pairs. Sums are
+/// those of 1e-9, and what is left of random samples is most of them.
+#[test]
+fn shots_are_heeded() {
+    let Some(device) = device() else { return };
+    for normal in [1, 2] {
+        let scan = Scan::new(device, [1, 9, 8], points(200, 2, 51), 3, true);
+        scan.options(|o| o.normal = normal);
+        let data = random(3 * 200, 52);
+        let [plain, _] = find(&scan, &options(), &data);
+        let shots: Vec<i64> = (0..200).map(|m| m % 3).collect();
+        let phases: Vec<C> = random(3 * 72, 53).iter().map(|v| C::cis(2.0 * v.re)).collect();
+        // SAFETY: valid pointers.
+        ok(unsafe { isoc_mri_set_shots(scan.mri, shots.as_ptr(), &tensor(&phases, &[3, 9, 8])) });
+        let [maps, image] = find(&scan, &options(), &data);
+        assert!(error(&maps, &plain) > 0.1, "phases have a say");
+        let seen: Vec<C> = (0..3 * 72).map(|i| maps[i] * image[i % 72]).collect();
+        let (left, history) = (error(&scan.forward(&seen), &data), scan.history(0));
+        assert!((history[10] - left).abs() < 1e-7, "normal {normal}: {left}, {history:?}");
+    }
+}
+
 /// A power of two takes no digit away, so that maps are the same bits whatever the unit, and the image as much larger.
 #[test]
 fn the_unit_of_samples_has_no_say() {

@@ -6,7 +6,8 @@
 
 use super::engine::Joint;
 use super::folds::folded_axis;
-use super::{Joining, Smooth};
+use super::options::Joining;
+use super::smooth::Smooth;
 use crate::engine::{Scan, Solve, Vector};
 use crate::normal::{Scratch, normal_of_data};
 use isocenter_base::context::{Context, Job, LogLevel};
