@@ -542,6 +542,9 @@ fn what_is_no_number_is_refused_or_replaced() {
     assert_eq!(scan.info().replaced_values, 2);
 }
 
+/// What a message says of options, and what is wrong with them.
+type Change = (&'static str, fn(&mut isoc_mri_maps_options));
+
 #[test]
 fn what_cannot_be_told_is_an_error() {
     let Some(device) = device() else { return };
@@ -553,7 +556,7 @@ fn what_cannot_be_told_is_an_error() {
         assert!(maps.iter().chain(&image).all(|v| *v == C::new(7.0, 0.0)), "{words}: written");
     };
     let mut scan = Scan::new(device, [1, 8, 9], points(100, 2, 42), 3, false);
-    let range: [(&str, fn(&mut isoc_mri_maps_options)); 11] = [
+    let range: [Change; 11] = [
         ("options.steps is -1", |o| o.steps = -1),
         ("options.steps is 1001", |o| o.steps = 1001),
         ("options.iterations is -2", |o| o.iterations = -2),
@@ -571,7 +574,7 @@ fn what_cannot_be_told_is_an_error() {
         change(&mut o);
         refused(&scan, &data, &o, Status::OutOfRange, words);
     }
-    let not_finite: [(&str, fn(&mut isoc_mri_maps_options)); 5] = [
+    let not_finite: [Change; 5] = [
         ("options.residual is NaN", |o| o.residual = f64::NAN),
         ("options.alpha is inf", |o| o.alpha = f64::INFINITY),
         ("options.reduction is NaN", |o| o.reduction = f64::NAN),
