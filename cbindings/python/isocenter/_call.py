@@ -182,7 +182,8 @@ def _dtype_message(message, tensors):
         return message
     if "uint16" in allowed and odd[0].dtype.startswith(("int", "uint")):  # which would wrap what is too large or negative
         counts = ' with set_options(input="counts")' if odd[0].name == "projections" else ""
-        return f"{odd[0].name} is {odd[0].dtype} where {' or '.join(allowed)} is needed: {odd[0].advice('float32')}{counts}"
+        wanted = "float32" if "float32" in allowed else max((kind for kind in allowed if kind.startswith("uint")), key=lambda kind: int(kind[4:]))
+        return f"{odd[0].name} is {odd[0].dtype} where {' or '.join(allowed)} is needed: {odd[0].advice(wanted)}{counts}"
     counts = [kind for kind in allowed if kind.startswith("uint")]
     wanted = counts[0] if counts and odd[0].dtype.startswith(("int", "uint")) else allowed[0]  # integers are counts
     return f"{odd[0].name} is {odd[0].dtype} where {' or '.join(allowed)} is needed: {odd[0].advice(wanted)}"

@@ -1039,16 +1039,18 @@ def _check_lengths(first, second, times):
 def _check_signs(array, name):
     """Signed integers are NumPy's own, and bins and labels often have them: of no negative values they are the same bits."""
     called = dtype_name(array)
-    if not called.startswith("int") or not hasattr(array, "shape"):
+    if not called.startswith(("int", "uint64")) or not hasattr(array, "shape"):
         return
     # PyTorch and CuPy have views, too, PyTorch with dtypes of its own.
     module = type(array).__module__.partition(".")[0]
     view = {"int8": "uint8", "int16": "uint16", "int32": "uint32"}.get(called)
     hint = f"{name}.astype(numpy.uint32)"
-    if view or module == "torch":
+    if called == "uint64":
+        hint = f"{name}.to(torch.uint32)" if module == "torch" else hint
+    elif view or module == "torch":
         hint = f"{name}.view({module}.{view})" if view else f"{name}.to(torch.uint32)"
-    raise wrong(TensorDtypeError, f"{name} is {called} where uint8, uint16 or uint32{' or a real type' * (name == 'times')} is needed: if no value "
-                                  f"is negative, write {hint}")
+    signed = "if no value is negative, " * called.startswith("int")
+    raise wrong(TensorDtypeError, f"{name} is {called} where uint8, uint16 or uint32{' or a real type' * (name == 'times')} is needed: {signed}write {hint}")
 
 
 def _check_numbers(crystals, times, labels):

@@ -11,8 +11,8 @@
 >>> counted = isocenter.petsird.deposit(pet, "scan.petsird", frames=[0, 60, 300])   # s
 >>> counted.prompts.shape, counted.delays.shape                 # (frames, views, nz, ny, nx) each
 
-Files are read in one pass, in blocks of time, by the package petsird of the Emission Tomography Standardization Initiative:
-``pip install isocenter[petsird]``. It has been used with version 0.12.
+Files of versions 0.6 to 0.12 of PETSIRD, of the Emission Tomography Standardization Initiative, are read in one pass, in blocks of time, by the schema that
+they begin with; the package petsird is not needed.
 """
 from .._isotopes import ISOTOPES, Isotope
 from ._attenuation import UNITS

@@ -1,6 +1,7 @@
 """The command `python -m isocenter.petsird`."""
 import argparse
 import os
+import re
 import shlex
 import sys
 import warnings
@@ -9,7 +10,7 @@ import isocenter
 import isocenter.images
 import isocenter.petsird
 
-from . import _file, _report
+from . import _exam, _file, _report
 from ._quantify import written
 
 
@@ -22,7 +23,7 @@ def main(arguments=None):
     parser.add_argument("--unit", choices=isocenter.petsird.UNITS, help="of the map; without it what the file names, else 1/mm")
     parser.add_argument("--kilovolts", type=float, default=120.0, help="of the CT, for HU (120)")
     parser.add_argument("--map-centre", type=float, nargs=3, metavar=("X", "Y", "Z"), help="of the map in the scanner's frame, mm; as the file says without it")
-    parser.add_argument("--isotope", help=f"{', '.join(isocenter.petsird.ISOTOPES)}; without it the file's, else F-18")
+    parser.add_argument("--isotope", help="such as F-18 or Ga-68, one of DICOM's context group 4020; without it the file's, else F-18")
     parser.add_argument("--half-life", type=float, help="s; the isotope's without it")
     parser.add_argument("--branching", type=float, help="part of the decays that send positrons; the isotope's without it")
     parser.add_argument("--live", type=float, default=1.0, help="part of the time in which the scanner was ready (1)")
@@ -43,7 +44,8 @@ def main(arguments=None):
     parser.add_argument("--algorithm", choices=("svrg", "bsrem", "osem", "mlem"), default="svrg", help="(svrg)")
     parser.add_argument("--iterations", type=int, help="passes at most (20, 40, 4, 40)")
     parser.add_argument("--smoothness", type=float, default=0.02, help="of svrg and bsrem (0.02): 0.05 weighs neighbours as much as a voxel's own counts; 0: none")
-    parser.add_argument("--position", choices=isocenter.images.POSITIONS, default="HFS", help="the patient's (HFS, head first supine)")
+    parser.add_argument("--position", choices=isocenter.images.POSITIONS, help="the patient's; without it the file's, else HFS (head first supine)")
+    parser.add_argument("--no-alignment", action="store_true", help="the map is in the scanner's frame, and so is the image: the file's gantry alignment is not applied")
     parser.add_argument("--device", choices=("auto", "cpu", "gpu"), default="auto")
     given = parser.parse_args(arguments)
     command = "python -m isocenter.petsird " + shlex.join(sys.argv[1:] if arguments is None else arguments)
@@ -52,7 +54,8 @@ def main(arguments=None):
             written(given.output)
         run(given, command)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
-        sys.exit(f"isocenter.petsird: {e}")
+        words = re.sub(r"^\w+: ", "", str(e))  # of the function's name
+        sys.exit(f"isocenter.petsird: {words}")
 
 
 def run(given, command):
@@ -65,7 +68,7 @@ def run(given, command):
     context = isocenter.Context(device=given.device, log=lambda level, message: heard.append(message.removeprefix("main: ")) if level == 1 else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are told below
-        made = isocenter.petsird.quantify(given.file, frames=given.frame, randoms=not given.no_randoms, context=context,
+        made = isocenter.petsird.quantify(given.file, frames=given.frame, randoms=not given.no_randoms, alignment=not given.no_alignment, context=context,
                                           **{word: getattr(given, word) for word in words})
     made.doubts += heard
     for words in made.doubts:
@@ -83,12 +86,15 @@ def run(given, command):
 
 def tell(path):
     """What a file's header has."""
-    with _file.open_file(path, skip_completed_check=True) as reader:
+    with _file.open_file(path) as reader, reader.understood():
         header = reader.read_header()
-    scanner = _file.scanner_of(header)
+        scanner, version = _file.scanner_of(header), reader.version
+    isotope, said = _file.isotope_of(header)
+    position, lies = _exam.position_of(header)
     print(f"{os.path.basename(path)}: {scanner.model}, {len(scanner.positions)} crystals of {scanner.crystal_width:.3g} x {scanner.crystal_height:.3g} mm, "
           f"{len(scanner.time_edges) - 1} time bins of {scanner.time_edges[0]:.4g} to {scanner.time_edges[-1]:.4g} ps, "
-          f"{'' if scanner.efficiencies is not None else 'no '}efficiencies, isotope {_file.isotope_of(header) or 'not named'}")
+          f"{'' if scanner.efficiencies is not None else 'no '}efficiencies, isotope {isotope.name if isotope else said + ' (not known)' if said else 'not named'}"
+          f"{f', patient {position or lies}' if lies else ''}, PETSIRD {version or 'of a version that is not known'}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """From events to histo-images."""
 import dataclasses
+import warnings
 
 import numpy
 
@@ -45,6 +46,11 @@ def deposit(pet, path, *, frames=None, delays=True):
     Returns
     -------
     Deposited
+
+    Warns
+    -----
+    UserWarning
+        Of a file that is not whole, of edges within blocks, and of crystals that seem to be counted from 1.
     """
     edges = numpy.array([-numpy.inf, numpy.inf] if frames is None else frames, float)
     if edges.ndim != 1 or len(edges) < 2 or not (numpy.diff(edges) > 0).all():
@@ -59,5 +65,7 @@ def deposit(pet, path, *, frames=None, delays=True):
         labels = numpy.where(part.frames < 0, 0xffffffff, part.kinds * count + part.frames).astype(numpy.uint32)
         dropped.append(pet.deposit_crystals(part.crystals, part.times, labels, sets, first_event=part.first))
         number += len(labels)
+    for words in events.doubts:
+        warnings.warn(words, stacklevel=2)
     sets = sets.reshape(-1, count, *pet.histo_images_shape)
     return Deposited(sets[0], sets[1] if stored else None, tuple(events.seconds) if number else (0.0, 0.0), number, dropped)

@@ -4,14 +4,18 @@ import collections
 import numpy
 
 from ..errors import wrong
-from . import _file
+from . import _file, _yardl
 
 #: Events that are brought at a time, about.
 _AT_ONCE = 1 << 20
+#: A crystal or time bin that there is not.
+_UNKNOWN = 0xffffffff
+#: Edges of frames and blocks that are as near, s, are the same: files have whole milliseconds.
+_SAME = 1e-3
 
 Part = collections.namedtuple("Part", "crystals times kinds frames first")
 Part.__doc__ = """Events one after the other: `crystals` uint32 (events, 2), `times` uint32 (events,) of time bins, `kinds` 0 of prompts and 1 of delays, `frames` -1
-beyond all, and `first` the number of the first in the file."""
+beyond all, and `first` the number of the first in the file. Crystals and bins that there are not are 2**32 - 1."""
 
 
 class Events:
@@ -27,29 +31,44 @@ class Events:
 
     Attributes
     ----------
+    asked : array
+        `frames`, -inf and inf of all.
     scanner : Scanner
     has_prompts, has_delays : bool
         Whether the scanner stores them.
     seconds : list of float
         Start and end of all blocks so far, s.
+    blocks : list of list
+        Of each frame, start and end of its blocks, s.
     starts, measured : array
         (frames,): when the first block of each began, and how long its blocks were together, s.
     moves : bool
         Bed or gantry were at several places.
     has_dead_time : bool
+    doubts : list of str
+        After the pass: what is not as it was asked for, or not as files should be.
     """
 
     def __init__(self, path, frames=None, delays=True):
-        self._path, self._frames = path, numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames
-        with _file.open_file(path, skip_completed_check=True) as reader:
+        self._path, self.asked = path, numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames
+        with _file.open_file(path) as reader, reader.understood():
             self.header = reader.read_header()
-        described = self.header.scanner
-        self.scanner = _file.scanner_of(self.header)
-        self.has_prompts = described.prompt_event_policy.name != "NONE"
-        self.has_delays = described.delayed_event_policy.name != "NONE"
+            self.scanner = _file.scanner_of(self.header)
+            self.has_prompts, self.has_delays = (_file.stored(self.header.scanner, kind) for kind in ("prompt", "delayed"))
+        self._counts = numpy.diff([*self.scanner.first, len(self.scanner.positions)])
         self._kinds = 2 if delays and self.has_delays else 1
-        self.seconds, self.moves, self.has_dead_time = [numpy.inf, -numpy.inf], False, False
-        self.starts, self.measured = numpy.full(len(self._frames), numpy.inf), numpy.zeros(len(self._frames))
+        self.seconds, self.moves, self.has_dead_time, self.doubts = [numpy.inf, -numpy.inf], False, False, []
+        self.blocks, self._cut, self._number, self._overlaps = [[] for _ in self.asked], {}, 0, 0
+        # Events of type of module whose bin is one beyond the last, and of its first bin.
+        self._beyond, self._lowest = numpy.zeros(len(self._counts), int), numpy.zeros(len(self._counts), int)
+
+    @property
+    def starts(self):
+        return numpy.array([min((begin for begin, _ in blocks), default=numpy.inf) for blocks in self.blocks])
+
+    @property
+    def measured(self):
+        return numpy.array([sum(end - begin for begin, end in blocks) for blocks in self.blocks], float)
 
     def __iter__(self):
         waiting, first = [], 0
@@ -60,50 +79,93 @@ class Events:
                 waiting, first = [], first + len(part.kinds)
         if waiting:
             yield _joined(waiting, first)
+        self._tell()
 
     def _blocks(self):
         place, places = None, set()
-        with _file.open_file(self._path) as reader:
+        with _file.open_file(self._path) as reader, reader.understood():
             reader.read_header()
-            for block in reader.read_time_blocks():
-                value = getattr(block, "value", block)
-                self.has_dead_time |= hasattr(value, "alive_time_fractions")
-                if hasattr(value, "transform") or hasattr(value, "transforms"):
-                    moved = getattr(value, "transforms", None) or [value.transform]
-                    place = (hasattr(value, "transforms"), *(numpy.asarray(t.matrix, float).tobytes() for t in moved))
-                if not hasattr(value, "prompt_events"):
+            for block in self._whole(reader.read_time_blocks()):
+                self.has_dead_time |= hasattr(block, "alive_time_fractions")
+                if hasattr(block, "transform") or hasattr(block, "transforms"):
+                    moved = getattr(block, "transforms", None) or [getattr(block, "transform", None)]
+                    place = (hasattr(block, "transforms"), *(numpy.asarray(t.matrix, float).tobytes() for t in moved if t is not None))
+                if not hasattr(block, "prompt_events"):
                     continue
                 places.add(place)
                 self.moves = len(places) > 1
-                frame = self._frame(value.time_interval.start / 1e3, value.time_interval.stop / 1e3)
-                listed = [self._listed(lists) for lists in (value.prompt_events, value.delayed_events)[:self._kinds]]
+                frame = self._frame(block.time_interval.start / 1e3, block.time_interval.stop / 1e3)
+                listed = [self._listed(lists) for lists in (block.prompt_events, block.delayed_events)[:self._kinds]]
                 kinds = numpy.repeat(numpy.arange(len(listed)), [len(rows) for rows in listed])
                 if len(kinds):
                     yield numpy.concatenate(listed), kinds, numpy.full(len(kinds), frame)
 
+    def _whole(self, blocks):
+        """Blocks up to where the file ends, which may be early: a scan that was stopped, or a copy."""
+        try:
+            yield from blocks
+        except _yardl.Damaged as e:
+            if not self._number:
+                raise wrong(ValueError, f"{self._path} is not whole, and no block of events of it is: {e}") from None
+            self.doubts.append(f"{self._path} is not whole ({e}): {self._number} blocks of events to {self.seconds[1]:g} s are in the image, and what came after is not")
+
     def _frame(self, begin, end):
         """Of a block, whose time is noted."""
+        if end < begin:
+            raise wrong(ValueError, f"{self._path} has a block of events from {begin:g} to {end:g} s, which ends before it begins")
+        self._number += 1
+        self._overlaps += begin < self.seconds[1] - _SAME
         self.seconds[:] = min(self.seconds[0], begin), max(self.seconds[1], end)
-        frame = int(numpy.searchsorted(self._frames[:, 0], begin, side="right")) - 1
-        if frame < 0 or begin >= self._frames[frame, 1]:
-            return -1
-        self.starts[frame] = min(self.starts[frame], begin)
-        self.measured[frame] += end - begin
+        # A block that begins a rounding error before a frame is of it.
+        frame = int(numpy.searchsorted(self.asked[:, 0], begin + _SAME / 2, side="right")) - 1
+        if frame >= 0 and begin + _SAME / 2 >= self.asked[frame, 1]:
+            frame = -1
+        for k in numpy.flatnonzero(((begin + _SAME / 2 < self.asked) & (self.asked < end - _SAME / 2)).any(axis=1)):
+            self._cut[int(k)] = None
+        if frame >= 0:
+            self.blocks[frame].append((begin, end))
         return frame
 
     def _listed(self, lists):
         """Crystals and time bin, uint32 (events, 3)."""
-        last, parts = len(self.scanner.time_edges) - 2, [numpy.zeros((0, 3), numpy.uint32)]
+        bins, parts = len(self.scanner.time_edges) - 1, [numpy.zeros((0, 3), numpy.uint32)]
         for a, row in enumerate(lists or ()):
             for b, events in enumerate(row):
-                if len(events):
-                    rows = numpy.array([(*event.detection_bins, event.tof_idx) for event in events], numpy.int64)
-                    for column, kind in enumerate((a, b)):
-                        rows[:, column] = self.scanner.first[kind] + rows[:, column] // self.scanner.energies[kind]
-                    # A file's places are c (t1 - t2) / 2.
-                    rows[:, 2] = last - rows[:, 2]
-                    parts.append(rows.astype(numpy.uint32))
+                if not len(events):
+                    continue
+                if max(a, b) >= len(self._counts):
+                    raise wrong(ValueError, f"{self._path} has events of modules of type {max(a, b)}; its scanner has {len(self._counts)} types")
+                if events.ndim != 2 or events.shape[1] != 3:
+                    raise wrong(ValueError, f"{self._path} has events of {events.shape[1:]} numbers; there must be two crystals and a time bin")
+                rows = numpy.empty((len(events), 3), numpy.uint32)
+                for column, kind in enumerate((a, b)):
+                    rows[:, column] = self._numbered(events[:, column], kind)
+                # A file's places are c (t1 - t2) / 2.
+                rows[:, 2] = numpy.where(events[:, 2] < bins, bins - 1 - events[:, 2], _UNKNOWN)
+                parts.append(rows)
         return numpy.concatenate(parts)
+
+    def _numbered(self, found, kind):
+        """Numbers of crystals, of detection bins of a type of module."""
+        crystals = found // self.scanner.energies[kind]
+        there = crystals < self._counts[kind]
+        self._beyond[kind] += int((found == self._counts[kind] * self.scanner.energies[kind]).sum())
+        self._lowest[kind] += int((found == 0).sum())
+        return numpy.where(there, crystals + self.scanner.first[kind], _UNKNOWN)
+
+    def _tell(self):
+        for kind, (beyond, lowest) in enumerate(zip(self._beyond, self._lowest)):
+            if beyond and not lowest:
+                of = f" of modules of type {kind}" if len(self._counts) > 1 else ""
+                self.doubts.append(f"detection bins{of} seem to be counted from 1, and PETSIRD counts from 0: {beyond} events have number "
+                                   f"{self._counts[kind] * self.scanner.energies[kind]}, which there is not, and none has 0")
+        for k in sorted(self._cut):
+            start, end = self.asked[k]
+            found = self.blocks[k]
+            has = f"has the events from {found[0][0]:g} to {found[-1][1]:g} s" if found else "has no events"
+            self.doubts.append(f"frame {k}, {start:g} to {end:g} s, {has}: its edges are within blocks of events, whose events have no times of their own")
+        if self._overlaps:
+            self.doubts.append(f"{self._overlaps} blocks of events begin before the one before them ends: their durations are added up")
 
 
 def pairs(frames):

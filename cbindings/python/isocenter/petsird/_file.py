@@ -1,14 +1,22 @@
 """PETSIRD files: the scanner of their header."""
+import contextlib
 import dataclasses
-import itertools
+import hashlib
 
 import numpy
 
 from .. import _isotopes
 from ..errors import wrong
+from . import _axis, _yardl
 
 #: Half the speed of light, mm/ps.
 HALF_LIGHT = 0.149896229
+#: Versions by the SHA-256 of the schema that their files begin with.
+_VERSIONS = {"385891bc9306": "0.2", "73f3dbe27ea9": "0.3", "28d35047ffd1": "0.4", "46717d28d6f4": "0.5", "3147f1625fb2": "0.6 to 0.7.0", "1a0d24bdc1dc": "0.7.1 to 0.7.2",
+             "a4f2077529e9": "0.8 to 0.9", "9783b302ea8a": "0.10", "5a76b764eabb": "0.11", "d154c83dce66": "0.12"}
+_TOO_OLD, _NEWEST = ("0.2", "0.3", "0.4", "0.5"), "0.12"
+#: Crystals of a scanner, and how far from the origin they are, mm, at most.
+_MOST, _FARTHEST = 1 << 23, 1e5
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,6 +44,8 @@ class Scanner:
         Of crystals, the sum over their energy bins. None: the file has none.
     has_pair_efficiencies : bool
         The file has efficiencies of pairs of crystals besides, other than 1.
+    turn : array
+        (3, 3) of 0 and 1: from the file's axes to those of positions and normals, of which z is the scanner's.
     """
     positions: numpy.ndarray
     normals: numpy.ndarray
@@ -51,6 +61,7 @@ class Scanner:
     energy_upper: float = 0.0
     efficiencies: object = None
     has_pair_efficiencies: bool = False
+    turn: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.eye(3))
 
     def set_on(self, pet):
         """Sets the plan's scanner."""
@@ -76,60 +87,153 @@ def read_scanner(path, *, depth=None):
     ValueError
         Of a scanner whose pairs of modules have time bins, resolutions or energy windows of several kinds, or whose crystals have several sizes.
     """
-    with open_file(path, skip_completed_check=True) as reader:
+    with open_file(path) as reader, reader.understood():
         return scanner_of(reader.read_header(), depth)
 
 
-def open_file(path, **options):
-    """The reader of the package petsird."""
+def open_file(path):
+    """A file whose header is read first, and then its blocks of time."""
     try:
-        import petsird
-    except ImportError as e:
-        raise wrong(ImportError, "PETSIRD files need the package petsird: pip install isocenter[petsird], or pip install petsird") from e
-    try:
-        return petsird.BinaryPETSIRDReader(str(path), **options)
-    except (OSError, RuntimeError) as e:
-        raise wrong(type(e) if isinstance(e, OSError) else ValueError, f"{path} is no PETSIRD file that can be read: {e}") from None
+        return File(path)
+    except OSError as e:
+        raise wrong(type(e), f"{path} is no PETSIRD file that can be read: {e}") from None
+    except _yardl.Damaged as e:
+        raise wrong(ValueError, f"{path} is no PETSIRD file that can be read: {e}{_hint(path)}") from None
+
+
+class File(_yardl.File):
+    """A PETSIRD file of any version since 0.6.
+
+    Attributes
+    ----------
+    path : path
+    version : str
+        Such as "0.12", "" of one that is not known.
+    """
+
+    def __init__(self, path):
+        super().__init__(path)
+        self.path, self.version = path, _VERSIONS.get(hashlib.sha256(self.schema.encode()).hexdigest()[:12], "")
+        known = self.names == ["header", "time_blocks"] and not self.version.startswith(_TOO_OLD)
+        if not known:
+            self._file.close()
+            if self.version:
+                raise wrong(ValueError, f"{path} is of PETSIRD {self.version}; versions from 0.6 to {_NEWEST} can be read: write it anew with the package petsird of one of these")
+            raise _yardl.Damaged(f"it is a file of yardl, of {', '.join(self.names) or 'nothing'}")
+
+    def read_header(self):
+        try:
+            return self.read(0)
+        except _yardl.Damaged as e:
+            raise wrong(ValueError, f"{self.path} is a PETSIRD file whose header is not whole: {e}") from None
+
+    def read_time_blocks(self):
+        return self.read(1)
+
+    @contextlib.contextmanager
+    def understood(self):
+        """Files of versions that are not known may have other fields."""
+        try:
+            yield
+        except (AttributeError, KeyError, IndexError, TypeError, ValueError) as e:
+            if self.version:
+                raise
+            raise wrong(ValueError, f"{self.path} is of a version of PETSIRD that is not known, newer than {_NEWEST}, and cannot be read: {e}") from None
+
+
+def _hint(path):
+    with open(path, "rb") as file:
+        begin = file.read(8)
+    if begin[:2] == b"\x1f\x8b":
+        return "; it is compressed by gzip: decompress it first"
+    if begin[:1] == b"{":
+        return "; it may be PETSIRD in JSON: convert it to the binary format"
+    return ""
 
 
 def isotope_of(header):
-    """The name of the isotope that a header has, None of none, or of one that is not known."""
-    found = header.exam.radiopharmaceuticals if header.exam else []
-    return _isotopes.of_dicom(found[0].radionuclide_code_sequence.code_meaning) if found else None
+    """The isotope of a header and the name that it has there: None and "" of none, None and the name of one that is not known."""
+    found = []
+    for one in getattr(header.exam, "radiopharmaceuticals", None) or [] if header.exam else []:
+        code = one.radionuclide_code_sequence
+        name = code.code_meaning.strip() or code.code_value.strip()
+        if name:
+            found.append((_isotopes.known(code.code_meaning) or _isotopes.of_code(code.code_value), name))
+    if not found:
+        return None, ""
+    if len({isotope or name for isotope, name in found}) > 1:
+        return None, " and ".join(name for _, name in found)
+    return found[0]
+
+
+def stored(described, kind):
+    """Whether a scanner stores "prompt" or "delayed" coincidences."""
+    policy = getattr(described, f"{kind}_event_policy", None)
+    flags = (f"{kind}_events_are_stored", f"{kind}_coincidences_are_stored")  # of versions before 0.10
+    return (policy is None or policy.name != "NONE") and all(getattr(described, flag, True) for flag in flags)
 
 
 def scanner_of(header, depth=None):
     """The Scanner of a header."""
     scanner = header.scanner
+    kinds = scanner.scanner_geometry.replicated_modules
+    count = len(kinds)
+    if not count:
+        raise wrong(ValueError, "the scanner has no modules")
     edges = None
-    for a, row in enumerate(scanner.tof_bin_edges):
-        for b, pair in enumerate(row):
-            own = numpy.asarray(pair.edges, float)
-            if edges is not None and not numpy.array_equal(own, edges):
-                raise wrong(ValueError, f"modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind")
-            edges = own
-    positions, normals, sizes, first = [], [], [], [0]
-    for modules in scanner.scanner_geometry.replicated_modules:
-        elements = modules.object.detecting_elements
-        corners = numpy.array([corner.c for corner in elements.object.shape.corners], float)
-        matrices = [[_square(t) for t in transforms] for transforms in (modules.transforms, elements.transforms)]
-        placed = numpy.array([m @ e for m, e in itertools.product(*matrices)])
-        boxes = numpy.einsum("nij,cj->nci", placed[:, :3, :3], corners) + placed[:, None, :3, 3]
-        place, normal, size = _faces(boxes, depth)
-        positions.append(place), normals.append(normal), sizes.append(size)
-        first.append(first[-1] + len(place))
+    for a, b, pair in _triangle(scanner.tof_bin_edges, count, "time bins"):
+        own = numpy.asarray(pair.edges, float)
+        if own.ndim != 1 or len(own) < 2 or not numpy.isfinite(own).all() or not (numpy.diff(own) > 0).all():
+            raise wrong(ValueError, f"modules of types {a} and {b} have {len(own)} edges of time bins; there must be 2 at least, ascending")
+        if edges is not None and not numpy.array_equal(own, edges):
+            raise wrong(ValueError, f"modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind")
+        edges = own
+    boxes, first = [], [0]
+    for modules in kinds:
+        boxes.append(_boxes(modules, _MOST - first[-1]))
+        first.append(first[-1] + len(boxes[-1]))
+    turn = _axis.turn(boxes)
+    positions, normals, sizes = zip(*(_faces(of @ turn.T, depth) for of in boxes))
     sizes = numpy.concatenate(sizes)
     width, height = numpy.median(sizes, axis=0)
     if (numpy.abs(sizes - (width, height)) > 0.01 * max(width, height)).any():
         raise wrong(ValueError, f"crystals are {sizes.min(axis=0)} to {sizes.max(axis=0)} mm; there must be one size")
-    energies = tuple(len(bins.edges) - 1 for bins in scanner.event_energy_bin_edges)
-    windows = [(float(bins.edges[0]), float(bins.edges[-1])) for bins in scanner.event_energy_bin_edges if len(bins.edges) > 1]
+    if len(scanner.event_energy_bin_edges) < count:
+        raise wrong(ValueError, f"there are {len(scanner.event_energy_bin_edges)} lists of energy bins; {count} types of modules need one each")
+    energies = tuple(max(1, len(bins.edges) - 1) for bins in scanner.event_energy_bin_edges[:count])
+    windows = [(float(bins.edges[0]), float(bins.edges[-1])) for bins in scanner.event_energy_bin_edges[:count] if len(bins.edges) > 1]
     lower, upper = _one(windows, "energy windows", (0.0, 0.0))
-    width_of_time = _one([float(v) for row in scanner.tof_resolution for v in row], "resolutions of time", 0.0)
+    width_of_time = _one([float(v) for _, _, v in _triangle(scanner.tof_resolution, count, "resolutions of time")], "resolutions of time", 0.0)
     return Scanner(numpy.concatenate(positions), numpy.concatenate(normals), float(width), float(height), -edges[::-1] / HALF_LIGHT,
                    tuple(first[:-1]), energies, scanner.model_name, width_of_time / HALF_LIGHT,
                    _one([float(v) for v in scanner.energy_resolution_at_511], "energy resolutions", 0.0), lower, upper,
-                   _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies), _has_pairs(scanner.detection_efficiencies))
+                   _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies), _has_pairs(scanner.detection_efficiencies), turn)
+
+
+def _triangle(rows, count, what):
+    """Values of pairs of types of modules: those below the diagonal and on it, whatever is written above."""
+    for a in range(count):
+        for b in range(a + 1):
+            if a >= len(rows) or b >= len(rows[a]):
+                raise wrong(ValueError, f"modules of types {a} and {b} have no {what}")
+            yield a, b, rows[a][b]
+
+
+def _boxes(modules, most):
+    """Corners (crystals, 8, 3) of all crystals of a type of modules."""
+    elements = modules.object.detecting_elements
+    corners = numpy.array([corner.c for corner in elements.object.shape.corners], float)
+    of_modules, of_elements = ([_square(t) for t in transforms] for transforms in (modules.transforms, elements.transforms))
+    number = len(of_modules) * len(of_elements)
+    if not number:
+        raise wrong(ValueError, "a type of modules has no crystals")
+    if number > most:
+        raise wrong(ValueError, f"there are {len(of_modules)} modules of {len(of_elements)} crystals; a scanner of {_MOST} crystals at most can be read")
+    placed = numpy.einsum("mij,ejk->meik", of_modules, of_elements).reshape(number, 4, 4)
+    made = numpy.einsum("nij,cj->nci", placed[:, :3, :3], corners) + placed[:, None, :3, 3]
+    if made.shape[1:] != (8, 3) or not numpy.isfinite(made).all() or numpy.abs(made).max() > _FARTHEST:
+        raise wrong(ValueError, f"corners of crystals are no numbers below {_FARTHEST:g} mm")
+    return made
 
 
 def _one(values, what, otherwise):
@@ -141,7 +245,7 @@ def _one(values, what, otherwise):
 
 def _efficiencies(found, crystals, energies):
     """Of all crystals. A pair's efficiency is the product of two bins', so that it is a product of sums over bins of energy, too."""
-    lists = found.detection_bin_efficiencies or []
+    lists = (found.detection_bin_efficiencies or [])[:len(energies)]
     if not any(len(of_type) for of_type in lists):
         return None
     sums = []
@@ -152,6 +256,8 @@ def _efficiencies(found, crystals, energies):
         if values.size != count * bins:
             raise wrong(ValueError, f"modules of type {kind} have {values.size} detection efficiencies; their {count} crystals of {bins} energy bins "
                                     f"need {count * bins}")
+        if not numpy.isfinite(values).all() or (values < 0).any():
+            raise wrong(ValueError, f"modules of type {kind} have detection efficiencies that are negative or no numbers")
         sums.append(values.reshape(count, bins).sum(axis=1))
     return numpy.concatenate(sums)
 
@@ -162,25 +268,34 @@ def _has_pairs(found):
 
 
 def _square(transform):
-    return numpy.vstack([numpy.asarray(transform.matrix, float), [0, 0, 0, 1]])
+    matrix = numpy.asarray(transform.matrix, float)
+    if matrix.shape != (3, 4):
+        raise wrong(ValueError, f"a place of a module or crystal has shape {matrix.shape}; it must be (3, 4)")
+    return numpy.vstack([matrix, [0, 0, 0, 1]])
 
 
 def _faces(boxes, depth):
     """Places, normals, and widths and heights of crystals by the corners (crystals, 8, 3) of their boxes."""
     middle = boxes.mean(axis=1)
     inwards = -middle * (1, 1, 0)
-    inwards /= numpy.linalg.norm(inwards, axis=1, keepdims=True)
+    far = numpy.linalg.norm(inwards, axis=1, keepdims=True)
+    if not (far > 0).all():
+        raise wrong(ValueError, "crystals lie on the scanner's axis")
+    inwards /= far
     # Edges of a box from its first corner: the three of the seven others whose sum is the way to one of them, and which are at right angles.
     ways = boxes[:, 1:] - boxes[:, :1]
     length = numpy.linalg.norm(ways, axis=2)
     axes = numpy.take_along_axis(ways, length.argsort(axis=1)[..., None], axis=1)
     # The two shortest are edges; the third is the shortest at right angles to both.
     one, two = axes[:, 0], axes[:, 1]
-    if (numpy.abs((one * two).sum(axis=1)) > 1e-3 * (one ** 2).sum(axis=1)).any():
-        raise wrong(ValueError, "crystals are no boxes at right angles")
     three = numpy.cross(one, two)
-    three /= numpy.linalg.norm(three, axis=1, keepdims=True)
+    area = numpy.linalg.norm(three, axis=1, keepdims=True)
+    if not (area > 0).all() or (numpy.abs((one * two).sum(axis=1)) > 1e-3 * (one ** 2).sum(axis=1)).any():
+        raise wrong(ValueError, "crystals are no boxes at right angles")
+    three /= area
     three *= numpy.abs(numpy.einsum("nci,ni->nc", ways, three)).max(axis=1, keepdims=True)
+    if not three.any(axis=1).all():
+        raise wrong(ValueError, "crystals are no boxes: they have no depth")
     edges = numpy.stack([one, two, three], axis=1)
     sides = numpy.linalg.norm(edges, axis=2)
     units = edges / sides[..., None]

@@ -6,11 +6,12 @@ import warnings
 
 import numpy
 
-from .. import images
-from .._isotopes import WITH_PROMPT_GAMMAS, Isotope, find
+from .. import _isotopes, images
+from .._isotopes import REMARKS, Isotope, find
 from ..context import Context
 from ..errors import wrong
-from . import _attenuation, _file, _lattice, _report
+from ..pet import Dropped
+from . import _attenuation, _axis, _exam, _file, _lattice, _report
 from ._events import Events, pairs
 
 UNIT = "Bq/ml"
@@ -47,7 +48,7 @@ class Found:
     strength : float
         Of the prior; 0 without.
     history : list of Iteration
-        Of each pass.
+        Of each pass; empty of a frame without counts.
     """
     start: float
     duration: float
@@ -73,7 +74,7 @@ class Quantified:
     image : array
         float32 (nz, ny, nx), or (frames, nz, ny, nx) where frames were given.
     voxel, centre : tuple of float
-        Of the image's voxels, mm, and its middle in the scanner's frame, x, y, z.
+        Of the image's voxels, mm, and its middle in the file's frame, x, y, z: the scanner's, or the reference of its gantry alignment.
     unit : str
         "Bq/ml".
     found : list of Found
@@ -130,7 +131,7 @@ def written(path):
 
 def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=1.0, delay=0.0,
              calibration=1.0, frames=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
-             depth=None, randoms=True, scatter=3, algorithm="svrg", iterations=None, smoothness=0.02, position="HFS", context=None):
+             depth=None, randoms=True, scatter=3, algorithm="svrg", iterations=None, smoothness=0.02, position=None, alignment=True, context=None):
     """The activity in Bq/ml of a PETSIRD file's events, at the start of the scan.
 
     Prompts are counted in histo-images, randoms are made of the delays, scatter of images, the attenuation, and the file's energy window, all with
@@ -146,9 +147,9 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
     kilovolts : float
         Of the CT, for Hounsfield units.
     map_centre : sequence of float, optional
-        x, y, z of the map's centre in the scanner's frame, mm; None: as the file says.
+        x, y, z of the map's centre in the scanner's frame, mm; None: as the file says, in the reference of the gantry alignment if the scan has one.
     isotope : str, optional
-        One of `ISOTOPES`; None: the file's, else F-18.
+        One of `ISOTOPES` in any spelling; None: the file's, else F-18, which is told.
     half_life, branching : float, optional
         s; part of the decays that send positrons. None: the isotope's.
     live : float
@@ -158,7 +159,8 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
     calibration : float
         By which the image is multiplied: what a phantom has over what this makes of its scan.
     frames : sequence of (float, float), optional
-        Start and end of frames, s from the start of the scan, ascending; a block of events is of the frame in which it begins. None: one image of all.
+        Start and end of frames, s from the start of the scan, ascending; a block of events is of the frame in which it begins, and of frames whose edges are within blocks
+        there is a warning. The image of a frame without counts is 0, of one without blocks of events NaN. None: one image of all.
     voxel : float
         Side of voxels, mm.
     size, slices : int, optional
@@ -184,8 +186,10 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
     smoothness : float
         The prior's strength over the mean sensitivity in the body, counts of a voxel a Bq/ml, so that it means the same for every scan, whatever the
         activity, duration and unit: at 1/19 differences from the 26 neighbours weigh as much as what a voxel of its own measures. 0: no prior.
-    position : str
-        The patient's, one of `isocenter.images.POSITIONS`.
+    position : str, optional
+        The patient's, one of `isocenter.images.POSITIONS`; None: the file's, else HFS.
+    alignment : bool
+        Whether the file's gantry alignment, from the scanner to a CT for one, is applied: the map is there, and the image is told there. False: both are in the scanner's frame.
     context : Context, optional
         Where to compute; None makes one with the defaults.
 
@@ -198,8 +202,8 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
     ImportError
         Without the package petsird, or nibabel for a NIfTI file.
     ValueError
-        Of options that are wrong, of frames that overlap or have no events, of a file without prompts, or without delays unless `randoms` is False, of a bed
-        that moves, and of a map in another unit or smaller than the lattice.
+        Of options that are wrong, of frames that overlap, of a file without prompts, or without delays unless `randoms` is False, of an isotope that is not known, of a bed
+        that moves, of a gantry that is turned against its reference, and of a map in another unit or smaller than the lattice.
 
     Warns
     -----
@@ -222,17 +226,21 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
         raise wrong(ValueError, f"scatter is {scatter!r}; it must be how often it is made, 0 or more")
     events = Events(path, spans, delays=bool(randoms))
     scanner = events.scanner if depth is None else _file.read_scanner(path, depth=depth)
-    isotope = _isotope(isotope or _file.isotope_of(events.header), half_life, branching)
+    isotope = _isotope(path, events.header, isotope, half_life, branching, doubt)
+    position = _position(events.header, position, doubt)
+    shift = _exam.alignment_of(events.header) if alignment else numpy.zeros(3)
     map = None
     if attenuation is not None:
         map = _attenuation.read_map(attenuation, unit, position)
-        map = map if map_centre is None else map._replace(centre=tuple(float(v) for v in map_centre))
+        map = map._replace(centre=tuple(float(v) for v in (map.centre - shift if map_centre is None else map_centre)))
+        map = _turned_volume(map, scanner.turn)
     lattice = _lattice.choose(scanner, map, voxel=voxel, size=size, slices=slices, azimuths=azimuths, tilts=tilts, max_tilt=max_tilt, tof_fwhm=tof_fwhm,
                               resolution=resolution)
     with _lattice.plan(context or Context(), scanner, lattice) as pet:
         if map is not None:
             map = _attenuation.in_millimetres(pet, map, kilovolts, doubt)
         _doubt_scanner(scanner, isotope, map, doubt)
+        _doubt_header(events.header, scanner, doubt)
         scan = _Scan(pet, scanner, lattice, map, events, bool(randoms), doubt)
         if events.moves:
             raise wrong(ValueError, f"bed or gantry move in {path}: events of several places are in one image")
@@ -240,21 +248,25 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
             doubt("the file has dead times, which are not used: pass live, the part of the time in which the scanner was ready")
         solved = []
         for k in range(len(scan.found)):
-            unit_of = dict(duration=float(events.measured[k]), half_life=isotope.half_life, branching=isotope.branching, live=live,
-                           delay=delay + float(events.starts[k]))
+            if not scan.found[k].counted:
+                solved.append(numpy.full(lattice.shape, 0 if events.blocks[k] else numpy.nan, numpy.float32))
+                continue
+            unit_of = _time(events.blocks[k], isotope, live, delay)
             solved.append(scan.image(k, unit_of, scatter, algorithm, iterations or _PASSES[algorithm], smoothness))
-    image = numpy.stack(solved) * numpy.float32(calibration)
-    nz, ny, nx = lattice.shape
+    image = _axis.turned_image(numpy.stack(solved) * numpy.float32(calibration), scanner.turn.T)
+    centre = tuple(float(v) for v in _axis.turned(lattice.centre, scanner.turn.T) + shift)
+    nz, ny, nx = image.shape[1:]
     settings = {
         "lattice": f"{nx} x {ny} x {nz} voxels of {lattice.voxel:g} mm", "views": f"{lattice.azimuths} azimuths x {lattice.tilts} tilts to {lattice.max_tilt:.3g} rad",
         "response": f"{lattice.tof_fwhm:.4g} ps, {lattice.width:.3g} mm across",
         "energy window": f"{scanner.energy_lower:g} to {scanner.energy_upper:g} keV, resolution {scanner.energy_resolution:.3g}" if scanner.energy_resolution else "",
+        "gantry alignment": f"map and image are shifted by {', '.join(f'{v:.4g}' for v in shift)} mm" if shift.any() else "",
         "efficiencies": "of the file" if scanner.efficiencies is not None else "1", "attenuation": _told(map),
         "half-life, branching": f"{isotope.half_life:.6g} s, {isotope.branching:.4g}" if isotope.half_life else f"none, {isotope.branching:.4g}",
         "reference time": f"{delay:g} s before the start of the scan" if delay else "start of the scan", "live, calibration": f"{live:g}, {calibration:g}",
         "algorithm": algorithm + (f", smoothness {smoothness:g}" if algorithm in _CLIMBS else ""),
         "patient": position, "computed in": f"{time.monotonic() - begun:.0f} s"}
-    return Quantified(image if spans is not None else image[0], (lattice.voxel,) * 3, lattice.centre, UNIT, scan.found, isotope, settings, doubts, position,
+    return Quantified(numpy.ascontiguousarray(image if spans is not None else image[0]), (lattice.voxel,) * 3, centre, UNIT, scan.found, isotope, settings, doubts, position,
                       scanner.model)
 
 
@@ -269,8 +281,9 @@ class _Scan:
         self.window = {name: getattr(scanner, name) for name in ("energy_resolution", "energy_lower", "energy_upper")}
         self.place = {} if map is None else dict(map_voxel=map.voxel, map_centre=tuple(a - b for a, b in zip(map.centre, lattice.centre)))
         self.found = self._read(events, count)
-        for k, of in enumerate(self.found):
-            _check_counts(of, randoms, "" if count == 1 else f" in frame {k}")
+        for words in events.doubts:
+            doubt(words)
+        _check_counts(self.found, events, randoms, doubt)
 
     def _read(self, events, count):
         numbers, dropped, first = numpy.zeros((2, count), int), [None] * count, 0
@@ -286,7 +299,10 @@ class _Scan:
             delayed = (part.kinds == 1) & (part.frames >= 0)
             if self.sums is not None and delayed.any():
                 self.pet.fan_sums(part.crystals[delayed], part.frames[delayed].astype(numpy.uint32), self.sums)
-        return [Found(float(events.starts[k]), float(events.measured[k]), int(numbers[0, k]), int(numbers[1, k]), int(self.measured[k].sum()), dropped[k])
+        # Of a frame without blocks, the time that was asked for.
+        starts = numpy.where(numpy.isfinite(events.starts), events.starts, events.asked[:, 0])
+        none = Dropped(*[0] * len(Dropped._fields))
+        return [Found(float(starts[k]), float(events.measured[k]), int(numbers[0, k]), int(numbers[1, k]), int(self.measured[k].sum()), dropped[k] or none)
                 for k in range(count)]
 
     def image(self, k, unit, scatter, algorithm, iterations, smoothness):
@@ -321,12 +337,50 @@ class _Scan:
         return image
 
 
-def _isotope(name, half_life, branching):
-    if half_life is not None and branching is not None:
-        return Isotope(name or "", _positive(half_life, "half_life"), _positive(branching, "branching"))
-    known = find(name or "F-18")
-    return Isotope(known.name, known.half_life if half_life is None else _positive(half_life, "half_life"),
-                   known.branching if branching is None else _positive(branching, "branching"))
+def _isotope(path, header, given, half_life, branching, doubt):
+    """What is given goes before what the file says."""
+    known, said = _file.isotope_of(header)
+    numbers = half_life is not None and branching is not None
+    if given:
+        found = None if numbers and _isotopes.known(given) is None else find(given)
+        if known is not None and known != found:
+            doubt(f"isotope is {given}, and the file's is {said}")
+    elif said and known is None and not numbers:
+        raise wrong(ValueError, f"{path} names its isotope {said}, which is not one that is known: pass isotope, one of {', '.join(_isotopes.ISOTOPES)}, or half_life and branching")
+    else:
+        found = known
+        if not said and not numbers:
+            found = find("F-18")
+            doubt("the file does not name its isotope, which is taken to be F-18: pass isotope")
+    return Isotope(found.name if found else given or said, found.half_life if half_life is None else _positive(half_life, "half_life"),
+                   found.branching if branching is None else _positive(branching, "branching"))
+
+
+def _position(header, given, doubt):
+    of_file, said = _exam.position_of(header)
+    if given is not None:
+        if of_file not in (None, given):
+            doubt(f"position is {given}, and the file says that the patient lies {said}, which is {of_file}")
+        return given
+    if of_file is None and said:
+        doubt(f"the file says that the patient lies {said}, which is none of {', '.join(images.POSITIONS)}: HFS is taken, pass position")
+    return of_file or "HFS"
+
+
+def _turned_volume(map, turn):
+    """In the frame whose z is the scanner's axis."""
+    return map._replace(image=_axis.turned_image(numpy.asarray(map.image), turn), voxel=_axis.turned(map.voxel, turn), centre=_axis.turned(map.centre, turn))
+
+
+def _time(blocks, isotope, live, delay):
+    """Words of `PET.factors` for what decays in blocks of time: those between them are dead time, weighed by the activity that there is."""
+    begins, ends = numpy.array(blocks).T
+    start, whole, measured = begins.min(), float(ends.max() - begins.min()), float((ends - begins).sum())
+    if whole > measured:
+        rate = numpy.log(2) / isotope.half_life
+        left = -numpy.expm1(-rate * (ends - begins)) * numpy.exp(-rate * (begins - start))
+        live, measured = live * min(1.0, float(left.sum() / -numpy.expm1(-rate * whole))), whole
+    return dict(duration=measured, half_life=isotope.half_life, branching=isotope.branching, live=live, delay=delay + float(start))
 
 
 def _positive(value, name):
@@ -335,15 +389,27 @@ def _positive(value, name):
     return float(value)
 
 
-def _check_counts(of, randoms, where):
-    if not of.prompts and not of.delays:
-        raise wrong(ValueError, f"there are no events{where}")
-    if not of.prompts:
-        raise wrong(ValueError, f"there are delays without prompts{where}: {of.delays} delayed coincidences, of which alone no image can be made")
-    if randoms and not of.delays:
-        raise wrong(ValueError, f"there are prompts without delays{where}, of which randoms are made: pass randoms=False if there are none, or they were taken off")
-    if not of.counted:
-        raise wrong(ValueError, f"none of {of.prompts} prompts{where} are in the lattice: {of.dropped}")
+def _check_counts(found, events, randoms, doubt):
+    """What no image at all can be made of is an error; of single frames it is told."""
+    prompts, delays = sum(of.prompts for of in found), sum(of.delays for of in found)
+    frames = len(found) > 1
+    if not prompts and not delays:
+        raise wrong(ValueError, f"there are no events{' in any frame' if frames else ''}")
+    if not prompts:
+        raise wrong(ValueError, f"there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made")
+    if randoms and not delays:
+        raise wrong(ValueError, "there are prompts without delays, of which randoms are made: pass randoms=False if there are none, or they were taken off")
+    if not sum(of.counted for of in found):
+        raise wrong(ValueError, f"none of {prompts} prompts are in the lattice: {found[0].dropped}")
+    for k, of in enumerate(found):
+        if of.counted and not of.duration > 0:
+            raise wrong(ValueError, f"blocks of events{f' of frame {k}' if frames else ''} last 0 s, so that there is no activity a second")
+        if not events.blocks[k]:
+            doubt(f"no block of events begins in frame {k}: its image is NaN")
+        elif not of.counted:
+            doubt(f"there are no {'prompts in the lattice' if of.prompts else 'prompts'} in frame {k}: its image is 0")
+        elif randoms and not of.delays:
+            doubt(f"there are prompts without delays in frame {k}: it is taken to have no randoms")
 
 
 def _doubt_scanner(scanner, isotope, map, doubt):
@@ -353,8 +419,16 @@ def _doubt_scanner(scanner, isotope, map, doubt):
         doubt("the file's efficiencies of pairs of crystals are not used: what is geometry in them is in the factors")
     if map is None:
         doubt("there is no map of attenuation: neither attenuation nor scatter is taken off")
-    if isotope.name in WITH_PROMPT_GAMMAS:
-        doubt(f"{isotope.name} sends other photons together with positrons: coincidences with them are counted as scatter or activity")
+    if isotope.name in REMARKS:
+        doubt(f"{isotope.name} {REMARKS[isotope.name]}")
+
+
+def _doubt_header(header, scanner, doubt):
+    factor = float(getattr(header.scanner.detection_efficiencies, "calibration_factor", 1.0))
+    if factor not in (0.0, 1.0):  # 0 is what files have that have none
+        doubt(f"the file's calibration factor, {factor:.6g}, is not used, which is one of line integrals: pass calibration, the activity of a phantom over what this makes of its scan")
+    if not numpy.array_equal(scanner.turn, numpy.eye(3)):
+        doubt(f"the scanner's axis is {'xyz'[int(scanner.turn[2].argmax())]} of the file: the image is along the file's axes, and the patient's position is of a patient along its z")
 
 
 def _told(map):

@@ -29,16 +29,16 @@ def numbers(made):
     rows = []
     for f in made.found:
         trues = f.counted - f.randoms - f.scatter
-        part = lambda v: f"{v:,.0f} ({100 * v / f.counted:.1f} %)"
-        last = f.history[-1]
+        part = lambda v: f"{v:,.0f} ({100 * v / f.counted:.1f} %)" if f.counted else "none"
+        last = f.history[-1] if f.history else None
         rows.append({
             "time": f"{f.start:g} to {f.start + f.duration:g} s", "prompts": f"{f.prompts:,}", "delays": f"{f.delays:,}", "prompts in the lattice": f"{f.counted:,}",
             "dropped": ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in f.dropped._asdict().items() if n and name != "events") or "none",
             "randoms": part(f.randoms), "scatter": part(f.scatter),
             "scatter's scale": f"{f.scale:.3f} by {f.tails:,.0f} counts of tails" if f.tails else "none",
             "trues": part(trues), "sensitivity": f"{f.sensitivity:.4g} counts a voxel a Bq/ml", "passes": f"{len(f.history)}"
-            + (f", the last changed the image by {last.change:.2g}" if last.change else ""),
-            "log-likelihood": f"{last.log_likelihood:.8g}" + (f", less {last.penalty:.5g} of the prior" if f.strength else "")})
+            + (f", the last changed the image by {last.change:.2g}" if last and last.change else ""),
+            "log-likelihood": (f"{last.log_likelihood:.8g}" + (f", less {last.penalty:.5g} of the prior" if f.strength else "")) if last else ""})
     return rows
 
 
@@ -63,7 +63,8 @@ def write(path, made, command=""):
 
 def _pictures(made):
     """Three slices through the middle of the activity, the mean of all frames, as radiologists look at them."""
-    image = made.image if made.image.ndim == 3 else numpy.average(made.image, axis=0, weights=[f.duration for f in made.found])
+    there = [k for k, f in enumerate(made.found) if f.duration]
+    image = made.image if made.image.ndim == 3 else numpy.average(made.image[there], axis=0, weights=[made.found[k].duration for k in there])
     seen = image[image > 0]
     black = float(numpy.percentile(seen, _PERCENTILE)) if seen.size else 1.0
     total = image.sum(dtype=float)
