@@ -36,6 +36,10 @@ class Tensor:
     def __init__(self, name, dtype, shape, pointer, keep, advice):
         self.name, self.dtype, self.shape, self.pointer, self._keep, self.advice = name, dtype, shape, pointer, keep, advice
 
+    @property
+    def array(self):
+        return self._keep[0]
+
     def transposed(self, order):
         """What to write for the array with its axes in another order."""
         if order == (1, 0):

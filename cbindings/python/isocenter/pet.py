@@ -1,13 +1,14 @@
 """DIRECT time-of-flight PET."""
 import ctypes
 import dataclasses
+import warnings
 
 import numpy
 
 from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
-from ._tensor import dtype_name, tensor
+from ._tensor import Tensor, dtype_name, tensor
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, TensorShapeError, wrong
 
@@ -25,6 +26,11 @@ ScatterFound = record("ScatterFound", __name__, _abi.isoc_pet_scatter_found,
                       "What `PET.scatter` found: counts of single scatter, by how much they were scaled, counts of the tails, places of scattering.")
 Tally = record("Tally", __name__, _abi.isoc_pet_tally,
                "How many events of each kind a simulated scan measured, and of how many draws.")
+
+#: Values below 0 by less, over the largest, are what scatter estimates and resampled maps leave of 0.
+_ROUNDING = 1e-6
+#: What the largest value is at least: of maps of attenuation water's, 1/mm.
+_LEAST = {"attenuation": 0.0096}
 
 
 @dataclasses.dataclass
@@ -142,6 +148,15 @@ class PET(Plan):
         self._lattice, self._warm, self._count, self._has_bins, self._crystals = None, False, 0, False, 0
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
         self._begin(given)
+
+    def _run(self, function, *arguments):
+        try:
+            super()._run(function, *arguments)
+        except OutOfRangeError as e:  # before anything is computed
+            rounded = [_without_rounding(argument, str(e)) for argument in arguments]
+            if all(a is b for a, b in zip(rounded, arguments)):
+                raise
+            super()._run(function, *rounded)
 
     def __repr__(self):
         lattice = self._lattice
@@ -565,7 +580,7 @@ class PET(Plan):
         Notes
         -----
         Fields of structured arrays and memory maps are taken where they are, without a copy. docs/list-mode.md has recipes for
-        files of list-mode events.
+        files of list-mode events. Of crystals that seem to be counted from 1 there is a UserWarning.
         """
         if histo_images is None:
             raise wrong(TypeError, "histo_images is None; it must be an array (labels, views, nz, ny, nx), which the events are added to: "
@@ -577,6 +592,8 @@ class PET(Plan):
         dropped = struct(_abi.isoc_pet_dropped)
         self._run(lib.isoc_pet_deposit_crystals, self._in(crystals, "crystals"), self._in(times, "times"), self._in(labels, "labels"),
                   integer(first_event, "first_event", ctypes.c_uint64), self._out(histo_images, "histo_images"), ctypes.byref(dropped))
+        if dropped.unknown:
+            _doubt_first(crystals, self._crystals)
         return Dropped._of(dropped)
 
     def detect(self, first_positions, second_positions, time_differences, efficiencies=None, *, seed=0, bins=True):
@@ -1060,6 +1077,23 @@ def _check_numbers(crystals, times, labels):
         if one[0] != two[0] or labels is not None and three[0] != two[0]:
             also = "" if labels is None else f", labels {three[0]}"
             raise wrong(TensorShapeError, f"crystals has {one[0]} events, times {two[0]}{also}; they must have as many")
+
+
+def _doubt_first(crystals, count):
+    """Of numbers from 1 the largest is one too large, and events of the last crystal alone are lost; all others are a crystal off."""
+    if isinstance(crystals, numpy.ndarray) and crystals.size and crystals.min() > 0 and crystals.max() == count:
+        warnings.warn(f"crystals run from {crystals.min()} to {count}, which there is not, as if they were counted from 1: if they are, write crystals - 1", stacklevel=3)
+
+
+def _without_rounding(argument, message):
+    """An argument of a call that was refused for values below 0, with these at 0 if they are below it by rounding alone."""
+    if not isinstance(argument, Tensor) or f" {argument.name}[" not in message or not isinstance(argument.array, numpy.ndarray):
+        return argument
+    lowest, largest = float(argument.array.min()), max(float(argument.array.max()), _LEAST.get(argument.name, 0.0))
+    if not 0 > lowest >= -_ROUNDING * largest:
+        return argument
+    warnings.warn(f"{argument.name} has values below 0, {lowest:.2g} at least, which are taken for 0", stacklevel=5)
+    return tensor(numpy.maximum(argument.array, 0), argument.name)
 
 
 def _table(pairs):

@@ -71,7 +71,7 @@ def body(map, shape, voxel, centre):
 def _without_rounding(values, doubt):
     """The map without values that are below 0 by rounding alone; others stay, and are errors."""
     lowest = float(values.min())
-    if not 0 > lowest >= -_ROUNDING * float(values.max()):
+    if not 0 > lowest >= -_ROUNDING * max(float(values.max()), _LEAST):
         return values
     doubt(f"the map of attenuation has {int((values < 0).sum())} values below 0, {lowest:.2g} at least, which are taken for 0")
     return numpy.maximum(values, 0)

@@ -4,7 +4,7 @@ import collections
 import numpy
 
 from ..errors import wrong
-from . import _file, _yardl
+from . import _exam, _file, _yardl
 
 #: Events that are brought at a time, about.
 _AT_ONCE = 1 << 20
@@ -34,6 +34,8 @@ class Events:
     asked : array
         `frames`, -inf and inf of all.
     scanner : Scanner
+    said : Said
+        What the header says besides.
     has_prompts, has_delays : bool
         Whether the scanner stores them.
     seconds : list of float
@@ -53,7 +55,7 @@ class Events:
         self._path, self.asked = path, numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames
         with _file.open_file(path) as reader, reader.understood():
             self.header = reader.read_header()
-            self.scanner = _file.scanner_of(self.header)
+            self.scanner, self.said = _file.scanner_of(self.header), _exam.said_by(self.header)
             self.has_prompts, self.has_delays = (_file.stored(self.header.scanner, kind) for kind in ("prompt", "delayed"))
         self._counts = numpy.diff([*self.scanner.first, len(self.scanner.positions)])
         self._kinds = 2 if delays and self.has_delays else 1

@@ -1,9 +1,12 @@
-"""PETSIRD files: how the patient lies, and where the scanner stands to the CT."""
+"""PETSIRD files: what a header says of the scan besides the scanner's crystals."""
+import collections
 import re
 
 import numpy
 
+from .. import _isotopes
 from ..errors import wrong
+from ._file import numbers
 
 #: Codes of SNOMED CT and SRT, and words, of DICOM's CID 20 and 21.
 _DOWN = {"S": ("40199007", "F-10340", "supine"), "P": ("1240000", "F-10310", "prone"),
@@ -13,8 +16,34 @@ _IN = {"HF": ("102540008", "F-10470", "headfirst", "head first"), "FF": ("102541
 _TURNED = 1e-3
 
 
-def position_of(header):
-    """The patient's position, None where the header does not say all of it; and in words what it says."""
+Said = collections.namedtuple("Said", "isotope nuclide position lies alignment calibration")
+Said.__doc__ = """`isotope`, None of none or one that is not known, and `nuclide`, its name in the file; `position` of the patient, None where the file does not say all
+of it, and in words how the patient `lies`; `alignment` (3, 4) from the scanner to a reference, such as a CT, None of none; and the factor of `calibration`, 1 of none."""
+
+
+def said_by(header):
+    """What a header says."""
+    alignment, efficiencies = getattr(header.scanner, "gantry_alignment", None), header.scanner.detection_efficiencies
+    factor = float(numbers(getattr(efficiencies, "calibration_factor", 1.0), "calibration factor"))
+    return Said(*_isotope(header), *_position(header), None if alignment is None else numbers(alignment.matrix, "gantry alignment"), factor or 1.0)  # 0 is what files have that have none
+
+
+def _isotope(header):
+    """The isotope of a header and the name that it has there: None and "" of none, None and the name of one that is not known."""
+    found = []
+    for one in getattr(header.exam, "radiopharmaceuticals", None) or [] if header.exam else []:
+        code = one.radionuclide_code_sequence
+        name = code.code_meaning.strip() or code.code_value.strip()
+        if name:
+            found.append((_isotopes.known(code.code_meaning) or _isotopes.of_code(code.code_value), name))
+    if not found:
+        return None, ""
+    if len({isotope or name for isotope, name in found}) > 1:
+        return None, " and ".join(name for _, name in found)
+    return found[0]
+
+
+def _position(header):
     said = getattr(header.exam, "patient_orientation", None) if header.exam else None
     if said is None:
         return None, ""
@@ -25,19 +54,17 @@ def position_of(header):
     return (enters + down if enters and down else None), words
 
 
-def alignment_of(header):
-    """From the scanner to the reference of the file's gantry alignment, such as a CT: x, y, z, mm."""
-    found = getattr(header.scanner, "gantry_alignment", None)
-    if found is None:
+def shift(alignment):
+    """From the scanner to the reference of the file's gantry alignment: x, y, z, mm."""
+    if alignment is None:
         return numpy.zeros(3)
-    matrix = numpy.asarray(found.matrix, float)
-    if matrix.shape != (3, 4) or not numpy.isfinite(matrix).all():
-        raise wrong(ValueError, "the file's gantry alignment is no matrix of 3 x 4 numbers")
-    angle = float(numpy.linalg.norm(matrix[:, :3] - numpy.eye(3))) / 2 ** 0.5
+    if alignment.shape != (3, 4):
+        raise wrong(ValueError, f"the file's gantry alignment has shape {alignment.shape}; it must be (3, 4)")
+    angle = float(numpy.linalg.norm(alignment[:, :3] - numpy.eye(3))) / 2 ** 0.5
     if angle > _TURNED:
         raise wrong(ValueError, f"the file's gantry alignment turns by {numpy.degrees(angle):.2g} degrees, and shifts alone can be applied: resample the map of attenuation to "
                                 "the scanner's axes, and pass alignment=False (--no-alignment)")
-    return matrix[:, 3]
+    return alignment[:, 3]
 
 
 def _which(table, codes):

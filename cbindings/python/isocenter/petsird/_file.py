@@ -5,7 +5,6 @@ import hashlib
 
 import numpy
 
-from .. import _isotopes
 from ..errors import wrong
 from . import _axis, _yardl
 
@@ -151,21 +150,6 @@ def _hint(path):
     return ""
 
 
-def isotope_of(header):
-    """The isotope of a header and the name that it has there: None and "" of none, None and the name of one that is not known."""
-    found = []
-    for one in getattr(header.exam, "radiopharmaceuticals", None) or [] if header.exam else []:
-        code = one.radionuclide_code_sequence
-        name = code.code_meaning.strip() or code.code_value.strip()
-        if name:
-            found.append((_isotopes.known(code.code_meaning) or _isotopes.of_code(code.code_value), name))
-    if not found:
-        return None, ""
-    if len({isotope or name for isotope, name in found}) > 1:
-        return None, " and ".join(name for _, name in found)
-    return found[0]
-
-
 def stored(described, kind):
     """Whether a scanner stores "prompt" or "delayed" coincidences."""
     policy = getattr(described, f"{kind}_event_policy", None)
@@ -182,9 +166,9 @@ def scanner_of(header, depth=None):
         raise wrong(ValueError, "the scanner has no modules")
     edges = None
     for a, b, pair in _triangle(scanner.tof_bin_edges, count, "time bins"):
-        own = numpy.asarray(pair.edges, float)
-        if own.ndim != 1 or len(own) < 2 or not numpy.isfinite(own).all() or not (numpy.diff(own) > 0).all():
-            raise wrong(ValueError, f"modules of types {a} and {b} have {len(own)} edges of time bins; there must be 2 at least, ascending")
+        own = numbers(pair.edges, "edges of time bins")
+        if own.ndim != 1 or len(own) < 2 or not (numpy.diff(own) > 0).all():
+            raise wrong(ValueError, f"modules of types {a} and {b} have {own.size} edges of time bins; there must be 2 at least, ascending")
         if edges is not None and not numpy.array_equal(own, edges):
             raise wrong(ValueError, f"modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind")
         edges = own
@@ -200,14 +184,23 @@ def scanner_of(header, depth=None):
         raise wrong(ValueError, f"crystals are {sizes.min(axis=0)} to {sizes.max(axis=0)} mm; there must be one size")
     if len(scanner.event_energy_bin_edges) < count:
         raise wrong(ValueError, f"there are {len(scanner.event_energy_bin_edges)} lists of energy bins; {count} types of modules need one each")
-    energies = tuple(max(1, len(bins.edges) - 1) for bins in scanner.event_energy_bin_edges[:count])
-    windows = [(float(bins.edges[0]), float(bins.edges[-1])) for bins in scanner.event_energy_bin_edges[:count] if len(bins.edges) > 1]
-    lower, upper = _one(windows, "energy windows", (0.0, 0.0))
-    width_of_time = _one([float(v) for _, _, v in _triangle(scanner.tof_resolution, count, "resolutions of time")], "resolutions of time", 0.0)
+    of_energy = [numbers(bins.edges, "edges of energy bins") for bins in scanner.event_energy_bin_edges[:count]]
+    energies = tuple(max(1, len(bins) - 1) for bins in of_energy)
+    lower, upper = _one([(float(bins[0]), float(bins[-1])) for bins in of_energy if len(bins) > 1], "energy windows", (0.0, 0.0))
+    width_of_time = _one(numbers([v for _, _, v in _triangle(scanner.tof_resolution, count, "resolutions of time")], "resolutions of time").tolist(), "resolutions of time", 0.0)
     return Scanner(numpy.concatenate(positions), numpy.concatenate(normals), float(width), float(height), -edges[::-1] / HALF_LIGHT,
                    tuple(first[:-1]), energies, scanner.model_name, width_of_time / HALF_LIGHT,
-                   _one([float(v) for v in scanner.energy_resolution_at_511], "energy resolutions", 0.0), lower, upper,
+                   _one(numbers(scanner.energy_resolution_at_511, "energy resolutions").tolist(), "energy resolutions", 0.0), lower, upper,
                    _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies), _has_pairs(scanner.detection_efficiencies), turn)
+
+
+def numbers(values, what):
+    """An array of float64, finite."""
+    with numpy.errstate(invalid="ignore"):  # of numbers that are none
+        made = numpy.asarray(values, float)
+    if not numpy.isfinite(made).all():
+        raise wrong(ValueError, f"the file's {what} are not all finite")
+    return made
 
 
 def _triangle(rows, count, what):
@@ -222,7 +215,7 @@ def _triangle(rows, count, what):
 def _boxes(modules, most):
     """Corners (crystals, 8, 3) of all crystals of a type of modules."""
     elements = modules.object.detecting_elements
-    corners = numpy.array([corner.c for corner in elements.object.shape.corners], float)
+    corners = numbers([corner.c for corner in elements.object.shape.corners], "corners of crystals")
     of_modules, of_elements = ([_square(t) for t in transforms] for transforms in (modules.transforms, elements.transforms))
     number = len(of_modules) * len(of_elements)
     if not number:
@@ -231,8 +224,8 @@ def _boxes(modules, most):
         raise wrong(ValueError, f"there are {len(of_modules)} modules of {len(of_elements)} crystals; a scanner of {_MOST} crystals at most can be read")
     placed = numpy.einsum("mij,ejk->meik", of_modules, of_elements).reshape(number, 4, 4)
     made = numpy.einsum("nij,cj->nci", placed[:, :3, :3], corners) + placed[:, None, :3, 3]
-    if made.shape[1:] != (8, 3) or not numpy.isfinite(made).all() or numpy.abs(made).max() > _FARTHEST:
-        raise wrong(ValueError, f"corners of crystals are no numbers below {_FARTHEST:g} mm")
+    if made.shape[1:] != (8, 3) or not numpy.abs(made).max() < _FARTHEST:
+        raise wrong(ValueError, f"crystals have no 8 corners within {_FARTHEST:g} mm")
     return made
 
 
@@ -250,14 +243,14 @@ def _efficiencies(found, crystals, energies):
         return None
     sums = []
     for kind, (count, bins) in enumerate(zip(crystals, energies)):
-        values = numpy.asarray(lists[kind] if kind < len(lists) else [], float)
+        values = numbers(lists[kind] if kind < len(lists) else [], "detection efficiencies")
         if not values.size:
             values = numpy.ones(count * bins)
         if values.size != count * bins:
             raise wrong(ValueError, f"modules of type {kind} have {values.size} detection efficiencies; their {count} crystals of {bins} energy bins "
                                     f"need {count * bins}")
-        if not numpy.isfinite(values).all() or (values < 0).any():
-            raise wrong(ValueError, f"modules of type {kind} have detection efficiencies that are negative or no numbers")
+        if (values < 0).any():
+            raise wrong(ValueError, f"modules of type {kind} have detection efficiencies below 0")
         sums.append(values.reshape(count, bins).sum(axis=1))
     return numpy.concatenate(sums)
 
@@ -268,7 +261,7 @@ def _has_pairs(found):
 
 
 def _square(transform):
-    matrix = numpy.asarray(transform.matrix, float)
+    matrix = numbers(transform.matrix, "places of modules and crystals")
     if matrix.shape != (3, 4):
         raise wrong(ValueError, f"a place of a module or crystal has shape {matrix.shape}; it must be (3, 4)")
     return numpy.vstack([matrix, [0, 0, 0, 1]])

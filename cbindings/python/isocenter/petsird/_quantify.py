@@ -226,9 +226,9 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
         raise wrong(ValueError, f"scatter is {scatter!r}; it must be how often it is made, 0 or more")
     events = Events(path, spans, delays=bool(randoms))
     scanner = events.scanner if depth is None else _file.read_scanner(path, depth=depth)
-    isotope = _isotope(path, events.header, isotope, half_life, branching, doubt)
-    position = _position(events.header, position, doubt)
-    shift = _exam.alignment_of(events.header) if alignment else numpy.zeros(3)
+    isotope = _isotope(path, events.said, isotope, half_life, branching, doubt)
+    position = _position(events.said, position, doubt)
+    shift = _exam.shift(events.said.alignment if alignment else None)
     map = None
     if attenuation is not None:
         map = _attenuation.read_map(attenuation, unit, position)
@@ -240,7 +240,7 @@ def quantify(path, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=N
         if map is not None:
             map = _attenuation.in_millimetres(pet, map, kilovolts, doubt)
         _doubt_scanner(scanner, isotope, map, doubt)
-        _doubt_header(events.header, scanner, doubt)
+        _doubt_header(events.said, scanner, doubt)
         scan = _Scan(pet, scanner, lattice, map, events, bool(randoms), doubt)
         if events.moves:
             raise wrong(ValueError, f"bed or gantry move in {path}: events of several places are in one image")
@@ -337,34 +337,33 @@ class _Scan:
         return image
 
 
-def _isotope(path, header, given, half_life, branching, doubt):
+def _isotope(path, said, given, half_life, branching, doubt):
     """What is given goes before what the file says."""
-    known, said = _file.isotope_of(header)
+    known, nuclide = said.isotope, said.nuclide
     numbers = half_life is not None and branching is not None
     if given:
         found = None if numbers and _isotopes.known(given) is None else find(given)
         if known is not None and known != found:
-            doubt(f"isotope is {given}, and the file's is {said}")
-    elif said and known is None and not numbers:
-        raise wrong(ValueError, f"{path} names its isotope {said}, which is not one that is known: pass isotope, one of {', '.join(_isotopes.ISOTOPES)}, or half_life and branching")
+            doubt(f"isotope is {given}, and the file's is {nuclide}")
+    elif nuclide and known is None and not numbers:
+        raise wrong(ValueError, f"{path} names its isotope {nuclide}, which is not one that is known: pass isotope, one of {', '.join(_isotopes.ISOTOPES)}, or half_life and branching")
     else:
         found = known
-        if not said and not numbers:
+        if not nuclide and not numbers:
             found = find("F-18")
             doubt("the file does not name its isotope, which is taken to be F-18: pass isotope")
-    return Isotope(found.name if found else given or said, found.half_life if half_life is None else _positive(half_life, "half_life"),
+    return Isotope(found.name if found else given or nuclide, found.half_life if half_life is None else _positive(half_life, "half_life"),
                    found.branching if branching is None else _positive(branching, "branching"))
 
 
-def _position(header, given, doubt):
-    of_file, said = _exam.position_of(header)
+def _position(said, given, doubt):
     if given is not None:
-        if of_file not in (None, given):
-            doubt(f"position is {given}, and the file says that the patient lies {said}, which is {of_file}")
+        if said.position not in (None, given):
+            doubt(f"position is {given}, and the file says that the patient lies {said.lies}, which is {said.position}")
         return given
-    if of_file is None and said:
-        doubt(f"the file says that the patient lies {said}, which is none of {', '.join(images.POSITIONS)}: HFS is taken, pass position")
-    return of_file or "HFS"
+    if said.position is None and said.lies:
+        doubt(f"the file says that the patient lies {said.lies}, which is none of {', '.join(images.POSITIONS)}: HFS is taken, pass position")
+    return said.position or "HFS"
 
 
 def _turned_volume(map, turn):
@@ -423,10 +422,9 @@ def _doubt_scanner(scanner, isotope, map, doubt):
         doubt(f"{isotope.name} {REMARKS[isotope.name]}")
 
 
-def _doubt_header(header, scanner, doubt):
-    factor = float(getattr(header.scanner.detection_efficiencies, "calibration_factor", 1.0))
-    if factor not in (0.0, 1.0):  # 0 is what files have that have none
-        doubt(f"the file's calibration factor, {factor:.6g}, is not used, which is one of line integrals: pass calibration, the activity of a phantom over what this makes of its scan")
+def _doubt_header(said, scanner, doubt):
+    if said.calibration != 1:
+        doubt(f"the file's calibration factor, {said.calibration:.6g}, is not used, which is one of line integrals: pass calibration, the activity of a phantom over what this makes of its scan")
     if not numpy.array_equal(scanner.turn, numpy.eye(3)):
         doubt(f"the scanner's axis is {'xyz'[int(scanner.turn[2].argmax())]} of the file: the image is along the file's axes, and the patient's position is of a patient along its z")
 

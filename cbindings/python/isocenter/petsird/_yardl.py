@@ -1,4 +1,5 @@
 """Files in yardl's binary format, https://microsoft.github.io/yardl/reference/binary.html: they begin with their schema, by which any version is read."""
+import functools
 import json
 import math
 import os
@@ -167,7 +168,9 @@ def snake(name):
     return re.sub("([A-Za-z])([0-9]+)$", r"\1_\2", name).lower()
 
 
+@functools.lru_cache(maxsize=4)
 def _steps(schema):
+    """Of each step its name, what reads it, and whether it is a stream."""
     try:
         described = json.loads(schema)
         named = {_known(t["name"]): t for t in described.get("types") or []}
@@ -335,7 +338,8 @@ def _array(item, dimensions):
         values = _many(item, stream, math.prod(shape))
         if isinstance(values, numpy.ndarray):
             return values.reshape(*shape, *values.shape[1:])
-        made = numpy.empty(count, object)
-        made[:] = values
+        made = numpy.empty(len(values), object)
+        for k, value in enumerate(values):
+            made[k] = value
         return made.reshape(shape)
     return read
