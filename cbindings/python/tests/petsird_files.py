@@ -41,18 +41,25 @@ def scanner(edges, *, blocks=10, across=4, along=3, pitch=6.0, diameter=120.0, c
         delayed_event_policy=petsird.CoincidencePolicy.REJECT_HIGHER_MULTIPLES)
 
 
-def write(path, described, blocks, *, length=100, nuclide="", others=(), between=()):
-    """Blocks of (start in ms, prompts, delays), events of (bin, bin, time bin); `others` come before them, and `between` after the first."""
+def exam(*, nuclides=(), position=None):
+    """Isotopes as (value, meaning) or meanings, and the patient's position as (value, meaning) of gantry relationship, orientation and its modifier."""
+    code = lambda given: petsird.DICOMBasicCodeSequence(**dict(zip(("code_value", "code_meaning"), ("", given) if isinstance(given, str) else given)))
+    made = petsird.ExamInformation()
+    made.radiopharmaceuticals = [petsird.DICOMRadiopharmaceuticalInformation(radionuclide_code_sequence=code(given)) for given in nuclides]
+    if position:
+        names = ("patient_gantry_relationship_code_sequence", "patient_orientation_code_sequence", "patient_orientation_modifier_code_sequence")
+        made.patient_orientation = petsird.DICOMPatientOrientationInformation(**{name: code(given) for name, given in zip(names, position)})
+    return made
+
+
+def write(path, described, blocks, *, length=100, nuclide="", others=(), between=(), said=None):
+    """Blocks of (start in ms, prompts, delays), events of (bin, bin, time bin); `others` come before them, and `between` after the first. `said` is an `exam`."""
     events = lambda rows: [petsird.CoincidenceEvent(detection_bins=[int(p), int(q)], tof_idx=int(t)) for p, q, t in rows]
-    exam = petsird.ExamInformation()
-    if nuclide:
-        code = petsird.DICOMBasicCodeSequence(code_meaning=nuclide)
-        exam.radiopharmaceuticals = [petsird.DICOMRadiopharmaceuticalInformation(radionuclide_code_sequence=code)]
     of_time = [petsird.TimeBlock.EventTimeBlock(petsird.EventTimeBlock(
         time_interval=petsird.TimeInterval(start=start, stop=start + length), prompt_events=[[events(prompts)]], delayed_events=[[events(delays)]]))
         for start, prompts, delays in blocks]
     with petsird.BinaryPETSIRDWriter(str(path)) as writer:
-        writer.write_header(petsird.Header(scanner=described, exam=exam))
+        writer.write_header(petsird.Header(scanner=described, exam=said or exam(nuclides=[nuclide] * bool(nuclide))))
         writer.write_time_blocks([*others, *of_time[:1], *between, *of_time[1:]])
 
 

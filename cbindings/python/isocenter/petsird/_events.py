@@ -91,7 +91,7 @@ class Events:
                 self.has_dead_time |= hasattr(block, "alive_time_fractions")
                 if hasattr(block, "transform") or hasattr(block, "transforms"):
                     moved = getattr(block, "transforms", None) or [getattr(block, "transform", None)]
-                    place = (hasattr(block, "transforms"), *(numpy.asarray(t.matrix, float).tobytes() for t in moved if t is not None))
+                    place = (hasattr(block, "transforms"), *(_file.numbers(t.matrix, "places of bed and gantry").tobytes() for t in moved if t is not None))
                 if not hasattr(block, "prompt_events"):
                     continue
                 places.add(place)

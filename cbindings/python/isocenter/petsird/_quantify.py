@@ -283,7 +283,7 @@ class _Scan:
         self.found = self._read(events, count)
         for words in events.doubts:
             doubt(words)
-        _check_counts(self.found, events, randoms, doubt)
+        _check_counts(self.found, events, self.sums, doubt)
 
     def _read(self, events, count):
         numbers, dropped, first = numpy.zeros((2, count), int), [None] * count, 0
@@ -316,7 +316,7 @@ class _Scan:
             inside &= _attenuation.body(self.map, self.lattice.shape, (self.lattice.voxel,) * 3, self.lattice.centre)
         of.sensitivity = float(sensitivity[inside].mean()) if inside.any() else float(sensitivity.mean())
         randoms = None
-        if self.sums is not None:
+        if self.sums is not None and self.sums[k].any():
             randoms = pet.randoms(pet.singles(self.sums[k], of.duration), of.duration)
             of.randoms = float(randoms.sum(dtype=float))
         additive = randoms
@@ -388,7 +388,7 @@ def _positive(value, name):
     return float(value)
 
 
-def _check_counts(found, events, randoms, doubt):
+def _check_counts(found, events, sums, doubt):
     """What no image at all can be made of is an error; of single frames it is told."""
     prompts, delays = sum(of.prompts for of in found), sum(of.delays for of in found)
     frames = len(found) > 1
@@ -396,7 +396,7 @@ def _check_counts(found, events, randoms, doubt):
         raise wrong(ValueError, f"there are no events{' in any frame' if frames else ''}")
     if not prompts:
         raise wrong(ValueError, f"there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made")
-    if randoms and not delays:
+    if sums is not None and not delays:
         raise wrong(ValueError, "there are prompts without delays, of which randoms are made: pass randoms=False if there are none, or they were taken off")
     if not sum(of.counted for of in found):
         raise wrong(ValueError, f"none of {prompts} prompts are in the lattice: {found[0].dropped}")
@@ -407,8 +407,8 @@ def _check_counts(found, events, randoms, doubt):
             doubt(f"no block of events begins in frame {k}: its image is NaN")
         elif not of.counted:
             doubt(f"there are no {'prompts in the lattice' if of.prompts else 'prompts'} in frame {k}: its image is 0")
-        elif randoms and not of.delays:
-            doubt(f"there are prompts without delays in frame {k}: it is taken to have no randoms")
+        elif sums is not None and not sums[k].any():
+            doubt(f"there are prompts without delays in the field of view{f' in frame {k}' if frames else ''}: there are taken to be no randoms")
 
 
 def _doubt_scanner(scanner, isotope, map, doubt):
