@@ -1,6 +1,7 @@
 """PET: values against known kernels, events and phantoms."""
 import math
 import unittest
+import warnings
 
 import numpy as np
 
@@ -317,6 +318,45 @@ class Pet(unittest.TestCase):
         unknown = np.array([[0, len(positions)], [0, ring // 2], [0, ring // 2]], np.uint32)
         self.assertEqual(pet.deposit_crystals(unknown, np.array([0, 60, 0], np.uint8), np.array([0, 0, 1], np.uint8), whole).unknown, 3)
 
+    def test_crystals_from_1_are_told(self):
+        pet = plan()
+        positions, normals = isocenter.block_crystals(blocks=8, across=4, along=2, diameter=780.0, pitch_across=4.0)  # 64
+        pet.set_scanner(positions, normals)
+        histo, times = np.zeros(pet.histo_images_shape, np.uint32), np.zeros(64, np.float32)
+        crystals = np.stack([np.arange(64), (np.arange(64) + 32) % 64], axis=1).astype(np.uint32)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            pet.deposit_crystals(crystals, times, histo_images=histo)
+            crystals[3] = 64  # one that there is not, among those from 0
+            self.assertEqual(pet.deposit_crystals(crystals, times, histo_images=histo).unknown, 1)
+        crystals[3] = 3
+        with self.assertWarnsRegex(UserWarning, "crystals run from 1 to 64, which there is not, as if they were counted from 1: if they are, write crystals - 1"):
+            self.assertEqual(pet.deposit_crystals(crystals + np.uint32(1), times, histo_images=histo).unknown, 2)
+
+    def test_values_below_0_by_rounding(self):
+        """Scatter estimates and resampled maps have them; they are taken for 0, and told, and others are errors."""
+        pet = plan()
+        measured, additive = np.full(pet.histo_images_shape, 3, np.float32), np.full(pet.histo_images_shape, 0.1, np.float32)
+        pet.set_options(iterations=1)
+        additive[0, 1, 2, 3] = 0
+        expected = pet.reconstruct(measured, None, additive)
+        for below in (-1e-28, -0.9e-7):
+            additive[0, 1, 2, 3] = below
+            with self.assertWarnsRegex(UserWarning, "additive has values below 0, .* at least, which are taken for 0"):
+                np.testing.assert_array_equal(pet.reconstruct(measured, None, additive), expected)
+            self.assertEqual(additive[0, 1, 2, 3], np.float32(below))  # the caller's own stay
+        additive[0, 1, 2, 3] = -1.1e-7
+        self.assertRaisesRegex(isocenter.OutOfRangeError, r"additive\[0, 1, 2, 3\] is -.*; it must not be below 0", pet.reconstruct, measured, None, additive)
+        additive[:] = -1e-28
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "it must not be below 0", pet.reconstruct, measured, None, additive)
+        positions, normals = isocenter.block_crystals(blocks=8, across=4, along=2, diameter=780.0, pitch_across=4.0)
+        pet.set_scanner(positions, normals, crystal_width=4.0, crystal_height=4.0)
+        map = np.zeros(pet.image_shape, np.float32)
+        expected = pet.factors(attenuation=map)
+        with self.assertWarnsRegex(UserWarning, "attenuation has values below 0"):
+            np.testing.assert_array_equal(pet.factors(attenuation=map - np.float32(1e-9)), expected)
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "it must be at least 0", pet.factors, attenuation=map - np.float32(1e-7))
+
     def test_bad_scanners_and_crystals(self):
         pet = plan()
         ring = dict(blocks=8, across=4, along=2, diameter=780.0, pitch_across=4.0)
@@ -341,6 +381,8 @@ class Pet(unittest.TestCase):
         for arguments, error, words in (
                 ((crystals.astype(int), times), isocenter.TensorDtypeError, r"int64 where.*astype\(numpy.uint32\)"),
                 ((crystals.astype(np.int32), times), isocenter.TensorDtypeError, r"crystals.view\(numpy.uint32\)"),
+                ((crystals.astype(np.uint64), times), isocenter.TensorDtypeError, r"uint64 where uint8, uint16 or uint32 is needed: write crystals.astype\(numpy.uint32\)"),
+                ((crystals, times.astype(np.uint64)), isocenter.TensorDtypeError, r"uint64 where.*write times.astype\(numpy.uint32\)"),
                 ((crystals.astype(float), times), isocenter.TensorDtypeError, "crystals"),
                 ((crystals, times.astype(int)), isocenter.TensorDtypeError, "times is int64"),
                 ((crystals, times, np.zeros(5, int)), isocenter.TensorDtypeError, "labels is int64"),
