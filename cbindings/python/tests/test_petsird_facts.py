@@ -55,6 +55,7 @@ class Isotopes(unittest.TestCase):
         self.assertEqual(len(set(found)), 36)
         for isotope in _isotopes.ISOTOPES.values():
             self.assertTrue(isotope.half_life > 60 and 0 < isotope.branching < 1, isotope)
+        self.assertLess(set(_isotopes.REMARKS), set(_isotopes.ISOTOPES))
         # Tables of nuclear data, hours or days, and percent.
         for name, seconds, part in (("F-18", 1.829 * 3600, 0.967), ("Ga-68", 67.7 * 60, 0.889), ("Na-22", 2.602 * 365.25 * 86400, 0.90), ("Y-86", 14.74 * 3600, 0.319), ("Zr-89", 78.4 * 3600, 0.227),
                                     ("Cu-64", 12.70 * 3600, 0.175), ("I-124", 4.18 * 86400, 0.227), ("Rb-82", 75.5, 0.954)):
@@ -339,6 +340,14 @@ class Facts(unittest.TestCase):
             made, told = self.quick()
             self.assertEqual("calibration factor, 42, is not used" in told, doubted, factor)
             np.testing.assert_allclose(made.image, self.plain.image, rtol=1e-6)
+
+    def test_energies_in_other_units(self):
+        described = copy.deepcopy(self.scan.described)
+        described.event_energy_bin_edges, described.energy_resolution_at_511 = [petsird.BinEdges(edges=np.array([0.435, 0.585], np.float32))], [11.0]
+        self.write(described)
+        told = self.quick()[1]
+        self.assertIn("energy window, 0.435 to 0.585 keV, does not have 511 keV", told)
+        self.assertIn("energy resolution, 11 of 511 keV, is more than all of it", told)
 
     def turned(self, rotation):
         described = copy.deepcopy(self.scan.described)

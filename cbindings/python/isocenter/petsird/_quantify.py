@@ -425,6 +425,10 @@ def _doubt_scanner(scanner, isotope, map, doubt):
 def _doubt_header(said, scanner, doubt):
     if said.calibration != 1:
         doubt(f"the file's calibration factor, {said.calibration:.6g}, is not used, which is one of line integrals: pass calibration, the activity of a phantom over what this makes of its scan")
+    if scanner.energy_upper and not scanner.energy_lower < 511 < scanner.energy_upper:
+        doubt(f"the file's energy window, {scanner.energy_lower:g} to {scanner.energy_upper:g} keV, does not have 511 keV, of which scatter is made: it may be in another unit")
+    if scanner.energy_resolution > 1:
+        doubt(f"the file's energy resolution, {scanner.energy_resolution:g} of 511 keV, is more than all of it: it may be in percent or keV")
     if not numpy.array_equal(scanner.turn, numpy.eye(3)):
         doubt(f"the scanner's axis is {'xyz'[int(scanner.turn[2].argmax())]} of the file: the image is along the file's axes, and the patient's position is of a patient along its z")
 
