@@ -42,7 +42,9 @@ in_block = [placed([[1, 0, 0, DIAMETER / 2], [0, 1, 0, (a - ACROSS / 2) * PITCH]
 turns = [placed([[np.cos(p), -np.sin(p), 0, 0], [np.sin(p), np.cos(p), 0, 0], [0, 0, 1, 0]]) for p in 2 * np.pi * np.arange(BLOCKS) / BLOCKS]
 module = petsird.DetectorModule(detecting_elements=petsird.ReplicatedBoxSolidVolume(object=crystal, transforms=in_block))
 geometry = petsird.ScannerGeometry(replicated_modules=[petsird.ReplicatedDetectorModule(object=module, transforms=turns)])
-header = petsird.Header(exam=petsird.ExamInformation(), scanner=petsird.ScannerInformation(
+fluorine = petsird.DICOMBasicCodeSequence(coding_scheme_designator="SCT", code_value="77004003", code_meaning="^18^Fluorine")
+exam = petsird.ExamInformation(radiopharmaceuticals=[petsird.DICOMRadiopharmaceuticalInformation(radionuclide_code_sequence=fluorine)])
+header = petsird.Header(exam=exam, scanner=petsird.ScannerInformation(
     model_name="24 blocks", scanner_geometry=geometry, tof_bin_edges=[[petsird.BinEdges(edges=edges)]], tof_resolution=[[TOF * HALF_LIGHT]],
     event_energy_bin_edges=[petsird.BinEdges(edges=np.array([435, 585], np.float32))], energy_resolution_at_511=[0.11],
     detection_efficiencies=petsird.DetectionEfficiencies(detection_bin_efficiencies=[efficiencies.astype(np.float32)]),
@@ -93,7 +95,7 @@ isocenter.images.write_nifti("attenuation.nii.gz", pet.phantom_image([water], "a
 # ## The command
 
 # %%
-main(["scan.petsird", "--attenuation", "attenuation.nii.gz", "-o", "image.nii.gz", "--voxel", f"{VOXEL:g}", "--tilts", "1", "--scatter", "2", "--isotope", "F-18"])
+main(["scan.petsird", "--attenuation", "attenuation.nii.gz", "-o", "image.nii.gz", "--voxel", f"{VOXEL:g}", "--tilts", "1", "--scatter", "2"])
 image = isocenter.images.read_nifti("image.nii.gz").image
 
 # %% [markdown]

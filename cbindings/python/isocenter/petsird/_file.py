@@ -196,8 +196,11 @@ def scanner_of(header, depth=None):
 
 def numbers(values, what):
     """An array of float64, finite."""
-    with numpy.errstate(invalid="ignore"):  # of numbers that are none
-        made = numpy.asarray(values, float)
+    try:
+        with numpy.errstate(invalid="ignore"):  # of numbers that are none
+            made = numpy.asarray(values, float)
+    except (ValueError, TypeError):
+        raise wrong(ValueError, f"the file's {what} are of several lengths") from None
     if not numpy.isfinite(made).all():
         raise wrong(ValueError, f"the file's {what} are not all finite")
     return made
@@ -257,7 +260,7 @@ def _efficiencies(found, crystals, energies):
 
 def _has_pairs(found):
     vectors = [one for row in found.module_pair_efficiencies_vectors or [] for vector in row for one in vector or []]
-    return any((numpy.asarray(one.values) != 1).any() for one in vectors)
+    return any((numbers(one.values, "efficiencies of pairs") != 1).any() for one in vectors)
 
 
 def _square(transform):
