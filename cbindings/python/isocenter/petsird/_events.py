@@ -5,6 +5,7 @@ import numpy
 
 from ..errors import wrong
 from . import _exam, _file, _yardl
+from ._values import numbers
 
 #: Events that are brought at a time, about.
 _AT_ONCE = 1 << 20
@@ -91,7 +92,7 @@ class Events:
                 self.has_dead_time |= hasattr(block, "alive_time_fractions")
                 if hasattr(block, "transform") or hasattr(block, "transforms"):
                     moved = getattr(block, "transforms", None) or [getattr(block, "transform", None)]
-                    place = (hasattr(block, "transforms"), *(_file.numbers(t.matrix, "places of bed and gantry").tobytes() for t in moved if t is not None))
+                    place = (hasattr(block, "transforms"), *(numbers(t.matrix, "places of bed and gantry").tobytes() for t in moved if t is not None))
                 if not hasattr(block, "prompt_events"):
                     continue
                 places.add(place)

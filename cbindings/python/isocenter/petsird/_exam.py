@@ -6,7 +6,7 @@ import numpy
 
 from .. import _isotopes
 from ..errors import wrong
-from ._file import numbers
+from ._values import numbers
 
 #: Codes of SNOMED CT and SRT, and words, of DICOM's CID 20 and 21.
 _DOWN = {"S": ("40199007", "F-10340", "supine"), "P": ("1240000", "F-10310", "prone"),

@@ -7,6 +7,7 @@ import numpy
 
 from ..errors import wrong
 from . import _axis, _yardl
+from ._values import numbers
 
 #: Half the speed of light, mm/ps.
 HALF_LIGHT = 0.149896229
@@ -192,18 +193,6 @@ def scanner_of(header, depth=None):
                    tuple(first[:-1]), energies, scanner.model_name, width_of_time / HALF_LIGHT,
                    _one(numbers(scanner.energy_resolution_at_511, "energy resolutions").tolist(), "energy resolutions", 0.0), lower, upper,
                    _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies), _has_pairs(scanner.detection_efficiencies), turn)
-
-
-def numbers(values, what):
-    """An array of float64, finite."""
-    try:
-        with numpy.errstate(invalid="ignore"):  # of numbers that are none
-            made = numpy.asarray(values, float)
-    except (ValueError, TypeError):
-        raise wrong(ValueError, f"the file's {what} are of several lengths") from None
-    if not numpy.isfinite(made).all():
-        raise wrong(ValueError, f"the file's {what} are not all finite")
-    return made
 
 
 def _triangle(rows, count, what):
