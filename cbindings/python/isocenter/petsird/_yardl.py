@@ -13,8 +13,8 @@ MAGIC = b"yardl"
 _VERSION = 1
 #: Bytes that are asked of a file at a time.
 _AT_ONCE = 1 << 20
-#: Types within types, and dimensions of an array, at most.
-_DEEPEST = 40
+#: Types within types, and axes of an array, at most.
+_DEEPEST, _AXES = 40, 8
 _FIXED = {"float32": numpy.dtype("<f4"), "float64": numpy.dtype("<f8"), "int8": numpy.dtype("i1"), "uint8": numpy.dtype("u1"),
           "complexfloat32": numpy.dtype("<c8"), "complexfloat64": numpy.dtype("<c16")}
 #: Integers of 7 bits a byte, and how many bits there are at most; those with a sign are folded to 0, -1, 1, -2 and so on.
@@ -329,13 +329,14 @@ def _unfolded_all(values):
 def _array(item, dimensions):
     sizes = None
     if isinstance(dimensions, int):
-        sizes = [None] * min(_size(dimensions), _DEEPEST)
+        sizes = [None] * min(_size(dimensions), _AXES)
     elif dimensions is not None:
-        sizes = [None if (n := d.get("length")) is None else _size(n) for d in dimensions[:_DEEPEST]]
+        sizes = [None if (n := d.get("length")) is None else _size(n) for d in dimensions[:_AXES]]
 
     def read(stream):
-        shape = [stream.count() if n is None else n for n in ([None] * stream.count(_DEEPEST) if sizes is None else sizes)]
-        values = _many(item, stream, math.prod(shape))
+        shape = [stream.count() if n is None else n for n in ([None] * stream.count(_AXES) if sizes is None else sizes)]
+        count = math.prod(shape)
+        values, shape = _many(item, stream, count), shape if count else [0] * len(shape)  # others of the sizes may be anything
         if isinstance(values, numpy.ndarray):
             return values.reshape(*shape, *values.shape[1:])
         made = numpy.empty(len(values), object)
