@@ -35,7 +35,8 @@ def events(many, seed=1):
 
 class Isotopes(unittest.TestCase):
     def test_names_in_any_spelling(self):
-        for name, spellings in {"F-18": "F-18 f18 18F F^18^ ^18^Fluorine Fluorine-18 [18F]FDG", "Ga-68": "Gallium-68 68ga ^68^Gallium", "Tc-94m": "94mTc tc94m Tc-94m ^94m^Technetium 94mtc",
+        for name, spellings in {"F-18": "F-18 f18 18F F^18^ ^18^Fluorine Fluorine-18 [18F]FDG", "Ga-68": "Gallium-68 68ga ^68^Gallium",
+                                "Tc-94m": "94mTc tc94m Tc-94m ^94m^Technetium 94mtc",
                                 "Mn-52": "52Mn mn52 ^52^Manganese", "Mn-52m": "52mMn Mn-52m ^52m^Manganese", "Y-86": "^86^Yttrium", "O-15": "15O O-15"}.items():
             for spelling in spellings.split():
                 self.assertEqual(_isotopes.find(spelling).name, name, spelling)
@@ -48,8 +49,8 @@ class Isotopes(unittest.TestCase):
 
     def test_all_of_dicom_s_context_group_4020(self):
         """As of its version of 2025: SNOMED's codes, and DICOM's own."""
-        codes = ("71633006 87437000 425364008 424875009 79477007 79523006 75696008 53315004 63360001 129504001 79197006 40565003 422934004 35337001 17910003 77004003 65054007 3932008 "
-                 "86521004 424079002 14691008 40937006 423764008 10738001 71425003 69089000 37225000 2705002 21576001 126600 126601 126602 126603 126605 126606 126607").split()
+        codes = ("71633006 87437000 425364008 424875009 79477007 79523006 75696008 53315004 63360001 129504001 79197006 40565003 422934004 35337001 17910003 77004003 "
+                 "65054007 3932008 86521004 424079002 14691008 40937006 423764008 10738001 71425003 69089000 37225000 2705002 21576001 126600 126601 126602 126603 126605 126606 126607").split()
         found = [_isotopes.of_code(code) for code in codes]
         self.assertNotIn(None, found)
         self.assertEqual(len(set(found)), 36)
@@ -57,8 +58,8 @@ class Isotopes(unittest.TestCase):
             self.assertTrue(isotope.half_life > 60 and 0 < isotope.branching < 1, isotope)
         self.assertLess(set(_isotopes.REMARKS), set(_isotopes.ISOTOPES))
         # Tables of nuclear data, hours or days, and percent.
-        for name, seconds, part in (("F-18", 1.829 * 3600, 0.967), ("Ga-68", 67.7 * 60, 0.889), ("Na-22", 2.602 * 365.25 * 86400, 0.90), ("Y-86", 14.74 * 3600, 0.319), ("Zr-89", 78.4 * 3600, 0.227),
-                                    ("Cu-64", 12.70 * 3600, 0.175), ("I-124", 4.18 * 86400, 0.227), ("Rb-82", 75.5, 0.954)):
+        for name, seconds, part in (("F-18", 1.829 * 3600, 0.967), ("Ga-68", 67.7 * 60, 0.889), ("Na-22", 2.602 * 365.25 * 86400, 0.90), ("Y-86", 14.74 * 3600, 0.319),
+                                    ("Zr-89", 78.4 * 3600, 0.227), ("Cu-64", 12.70 * 3600, 0.175), ("I-124", 4.18 * 86400, 0.227), ("Rb-82", 75.5, 0.954)):
             self.assertAlmostEqual(_isotopes.ISOTOPES[name].half_life / seconds, 1, delta=0.005)
             self.assertAlmostEqual(_isotopes.ISOTOPES[name].branching / part, 1, delta=0.01)
 
@@ -143,7 +144,8 @@ class Files(unittest.TestCase):
             with open(self.path, "wb") as file:
                 file.write(data[:size])
             self.says(words)
-        for begin, words in ((b"\x1f\x8b\x08\x00" + bytes(100), "compressed by gzip: decompress"), (b'{"yardl":{}}' + bytes(100), "JSON: convert"), (b"yardl\2\0\0\0" + bytes(100), "version 2 of yardl")):
+        for begin, words in ((b"\x1f\x8b\x08\x00" + bytes(100), "compressed by gzip: decompress"), (b'{"yardl":{}}' + bytes(100), "JSON: convert"),
+                             (b"yardl\2\0\0\0" + bytes(100), "version 2 of yardl")):
             with open(self.path, "wb") as file:
                 file.write(begin)
             self.says(words)
@@ -180,7 +182,8 @@ class Files(unittest.TestCase):
         petsird_files.write(self.path, described, [(0, rows, rows[:0])])
         whole, _ = self.listed()
         modules, = described.scanner_geometry.replicated_modules
-        described.scanner_geometry.replicated_modules = [petsird.ReplicatedDetectorModule(object=modules.object, transforms=part) for part in (modules.transforms[:4], modules.transforms[4:])]
+        parts = modules.transforms[:4], modules.transforms[4:]
+        described.scanner_geometry.replicated_modules = [petsird.ReplicatedDetectorModule(object=modules.object, transforms=part) for part in parts]
         bins, empty = petsird.BinEdges(edges=EDGES), petsird.BinEdges()
         described.tof_bin_edges, described.tof_resolution = [[bins, empty], [bins, bins]], [[40.0, 0.0], [40.0, 40.0]]
         described.event_energy_bin_edges, described.energy_resolution_at_511 = described.event_energy_bin_edges * 2, [0.11, 0.11]
@@ -249,7 +252,8 @@ class Facts(unittest.TestCase):
     @classmethod
     def quick(cls, attenuation=None, **words):
         """A small lattice without scatter and randoms, and what was told."""
-        words = {**dict(voxel=15.0, azimuths=8, tilts=1, scatter=0, randoms=False, algorithm="osem", iterations=1, context=isocenter.Context(threads=2, log=lambda *_: None)), **words}
+        context = isocenter.Context(threads=2, log=lambda *_: None)
+        words = {**dict(voxel=15.0, azimuths=8, tilts=1, scatter=0, randoms=False, algorithm="osem", iterations=1, context=context), **words}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             made = cls.module.quantify(cls.path, cls.map if attenuation is None else attenuation, **words)
@@ -274,7 +278,8 @@ class Facts(unittest.TestCase):
             self.assertEqual(self.quick()[0].isotope.name, "Ga-68", nuclide)
         made, told = self.quick(isotope="18F")
         self.assertEqual((made.isotope.name, "isotope is 18F, and the file's is something" in told), ("F-18", True))
-        for nuclides, words in ((["^99m^Technetium"], r"scan.petsird names its isotope \^99m\^Technetium, which is not one that is known: pass isotope, one of C-11, .*, or half_life and branching"),
+        for nuclides, words in ((["^99m^Technetium"], r"scan.petsird names its isotope \^99m\^Technetium, which is not one that is known: pass isotope, one of C-11, .*, "
+                                                      "or half_life and branching"),
                                 (["F-18", "Ga-68"], "names its isotope F-18 and Ga-68")):
             self.write(nuclides=nuclides)
             self.assertRaisesRegex(ValueError, words, self.quick)
@@ -397,9 +402,11 @@ class Facts(unittest.TestCase):
         self.assertGreater(made.image[1].max(), 0)
         self.assertGreater(made.image[2].sum(), made.image[1].sum())
         self.assertTrue(np.isnan(made.image[3]).all())
-        for words in ("there are no prompts in frame 0: its image is 0", "prompts without delays in the field of view in frame 2: there are taken to be no randoms", "no block of events begins in frame 3: its image is NaN"):
+        for words in ("there are no prompts in frame 0: its image is 0", "prompts without delays in the field of view in frame 2: there are taken to be no randoms",
+                      "no block of events begins in frame 3: its image is NaN"):
             self.assertIn(words, told)
-        self.assertEqual([(f.start, f.duration, f.prompts) for f in made.found], [(0, 60, 0), (60, 60, 6000), (120, 60, 6000), (600, 0, 0)])
+        self.assertEqual([(f.start, f.duration, f.prompts) for f in made.found],
+                         [(0, 60, 0), (60, 60, 6000), (120, 60, 6000), (600, 0, 0)])
         page = os.path.join(self.folder.name, "frames.html")
         made.write_report(page)
         for name in ("frames.nii", "frames.hv"):
@@ -424,8 +431,8 @@ class Facts(unittest.TestCase):
     def test_units_of_maps(self):
         self.write()
         foam = np.where(self.map.image > 0.005, 0.025, 0).astype(np.float32)  # of 0.025 /cm
-        self.assertRegex(self.quick(self.map._replace(image=foam))[1], r"taken to be in 1/mm, but its values, 0 to 0.025, are above 0.02 /mm, more than bone has, in 100 % of the voxels that "
-                                                                        "attenuate: they look like 1/cm")
+        self.assertRegex(self.quick(self.map._replace(image=foam))[1], "taken to be in 1/mm, but its values, 0 to 0.025, are above 0.02 /mm, more than bone has, in 100 % of the "
+                                                                       "voxels that attenuate: they look like 1/cm")
         self.assertEqual(self.quick(self.map._replace(image=foam, unit="1/cm"))[1], "")
         # A tenth of a body in another unit, of which the median does not tell.
         part = self.map.image.copy()
@@ -498,7 +505,8 @@ def write_old(path, rows, schema=OLD):
     places = lambda transforms: several([floats(transform.matrix) for transform in transforms])
     box = floats([corner.c for corner in elements.object.shape.corners]) + varint(1)
     geometry = several([box + places(elements.transforms) + places(modules.transforms)])
-    scanner = [text("an old one"), geometry, several([several([edges(EDGES)])]), several([several([floats(40.0)])]), several([edges([435, 585])]), several([floats(0.11)]), varint(0), b"\0", b"\0\0\0"]
+    scanner = [text("an old one"), geometry, several([several([edges(EDGES)])]), several([several([floats(40.0)])]), several([edges([435, 585])]), several([floats(0.11)]),
+               varint(0), b"\0", b"\0\0\0"]
     listed = several([several([several([b"".join(map(varint, row)) for row in rows.tolist()])])])
     block = b"\0" + varint(0) + varint(100) + listed + b"\0"
     with open(path, "wb") as file:

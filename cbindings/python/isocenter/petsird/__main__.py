@@ -89,10 +89,11 @@ def tell(path):
     with _file.open_file(path) as reader, reader.understood():
         header = reader.read_header()
         scanner, said, version = _file.scanner_of(header), _exam.said_by(header), reader.version
+    isotope = said.isotope.name if said.isotope else f"{said.nuclide} (not known)" if said.nuclide else "not named"
+    lies = f", patient {said.position or said.lies}" if said.lies else ""
     print(f"{os.path.basename(path)}: {scanner.model}, {len(scanner.positions)} crystals of {scanner.crystal_width:.3g} x {scanner.crystal_height:.3g} mm, "
           f"{len(scanner.time_edges) - 1} time bins of {scanner.time_edges[0]:.4g} to {scanner.time_edges[-1]:.4g} ps, "
-          f"{'' if scanner.efficiencies is not None else 'no '}efficiencies, isotope {said.isotope.name if said.isotope else said.nuclide + ' (not known)' if said.nuclide else 'not named'}"
-          f"{f', patient {said.position or said.lies}' if said.lies else ''}, PETSIRD {version or 'of a version that is not known'}")
+          f"{'' if scanner.efficiencies is not None else 'no '}efficiencies, isotope {isotope}{lies}, PETSIRD {version or 'of a version that is not known'}")
 
 
 if __name__ == "__main__":

@@ -150,9 +150,10 @@ class Events:
 
     def _numbered(self, found, kind):
         """Numbers of crystals, of detection bins of a type of module."""
-        crystals = found // self.scanner.energies[kind]
+        energies = self.scanner.energies[kind]
+        crystals = found // energies if energies > 1 else found
         there = crystals < self._counts[kind]
-        self._beyond[kind] += int((found == self._counts[kind] * self.scanner.energies[kind]).sum())
+        self._beyond[kind] += int((found == self._counts[kind] * energies).sum())
         self._lowest[kind] += int((found == 0).sum())
         return numpy.where(there, crystals + self.scanner.first[kind], _UNKNOWN)
 

@@ -25,7 +25,8 @@ def said_by(header):
     """What a header says."""
     alignment, efficiencies = getattr(header.scanner, "gantry_alignment", None), header.scanner.detection_efficiencies
     factor = float(numbers(getattr(efficiencies, "calibration_factor", 1.0), "calibration factor"))
-    return Said(*_isotope(header), *_position(header), None if alignment is None else numbers(alignment.matrix, "gantry alignment"), factor or 1.0)  # 0 is what files have that have none
+    matrix = None if alignment is None else numbers(alignment.matrix, "gantry alignment")
+    return Said(*_isotope(header), *_position(header), matrix, factor or 1.0)  # files without a factor have 0
 
 
 def _isotope(header):

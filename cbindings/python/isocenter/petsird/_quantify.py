@@ -346,7 +346,8 @@ def _isotope(path, said, given, half_life, branching, doubt):
         if known is not None and known != found:
             doubt(f"isotope is {given}, and the file's is {nuclide}")
     elif nuclide and known is None and not numbers:
-        raise wrong(ValueError, f"{path} names its isotope {nuclide}, which is not one that is known: pass isotope, one of {', '.join(_isotopes.ISOTOPES)}, or half_life and branching")
+        raise wrong(ValueError, f"{path} names its isotope {nuclide}, which is not one that is known: pass isotope, one of {', '.join(_isotopes.ISOTOPES)}, "
+                                "or half_life and branching")
     else:
         found = known
         if not nuclide and not numbers:
@@ -397,7 +398,7 @@ def _check_counts(found, events, sums, doubt):
     if not prompts:
         raise wrong(ValueError, f"there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made")
     if sums is not None and not delays:
-        raise wrong(ValueError, "there are prompts without delays, of which randoms are made: pass randoms=False if there are none, or they were taken off")
+        raise wrong(ValueError, "there are prompts without delays, of which randoms are made: pass randoms=False (--no-randoms) if there are none, or they were taken off")
     if not sum(of.counted for of in found):
         raise wrong(ValueError, f"none of {prompts} prompts are in the lattice: {found[0].dropped}")
     for k, of in enumerate(found):
@@ -424,13 +425,15 @@ def _doubt_scanner(scanner, isotope, map, doubt):
 
 def _doubt_header(said, scanner, doubt):
     if said.calibration != 1:
-        doubt(f"the file's calibration factor, {said.calibration:.6g}, is not used, which is one of line integrals: pass calibration, the activity of a phantom over what this makes of its scan")
+        doubt(f"the file's calibration factor, {said.calibration:.6g}, is not used, which is one of line integrals: pass calibration, the activity of a phantom "
+              "over what this makes of its scan")
     if scanner.energy_upper and not scanner.energy_lower < 511 < scanner.energy_upper:
         doubt(f"the file's energy window, {scanner.energy_lower:g} to {scanner.energy_upper:g} keV, does not have 511 keV, of which scatter is made: it may be in another unit")
     if scanner.energy_resolution > 1:
         doubt(f"the file's energy resolution, {scanner.energy_resolution:g} of 511 keV, is more than all of it: it may be in percent or keV")
     if not numpy.array_equal(scanner.turn, numpy.eye(3)):
-        doubt(f"the scanner's axis is {'xyz'[int(scanner.turn[2].argmax())]} of the file: the image is along the file's axes, and the patient's position is of a patient along its z")
+        doubt(f"the scanner's axis is {'xyz'[int(scanner.turn[2].argmax())]} of the file: the image is along the file's axes, and the patient's position is "
+              "of a patient along its z")
 
 
 def _told(map):

@@ -91,15 +91,16 @@ class Stream:
     def _numbers(self, data, ends, bits):
         begins = numpy.concatenate([[0], ends[:-1] + 1])
         sizes = ends - begins + 1
-        longest = int(sizes.max())
-        if longest > 10:
-            raise Damaged(f"a number of more than 10 bytes after byte {self.place}")
-        values = numpy.zeros(len(ends), numpy.uint64)
+        longest, kind = int(sizes.max()), numpy.uint64 if bits > 32 else numpy.uint32
+        if longest > -(-bits // 7):
+            raise Damaged(f"a number of more than {bits} bits after byte {self.place}")
+        values = numpy.zeros(len(ends), kind)
         for k in range(longest):
             has = numpy.flatnonzero(sizes > k) if k else slice(None)
-            values[has] |= (data[begins[has] + k] & 127).astype(numpy.uint64) << numpy.uint64(7 * k)
-        if bits < 64 and longest > bits // 7 and (values >> numpy.uint64(bits)).any():
-            raise Damaged(f"a number of more than {bits} bits after byte {self.place}")
+            part = (data[begins[has] + k] & 127).astype(kind)
+            if 7 * (k + 1) > bits and (part >> kind(bits - 7 * k)).any():
+                raise Damaged(f"a number of more than {bits} bits after byte {self.place}")
+            values[has] |= part << kind(7 * k)
         return values
 
     def _fill(self, count):
