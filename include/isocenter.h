@@ -1750,6 +1750,8 @@ typedef struct {
     uint64_t overflow;
     // Comes before the others: a crystal or a time bin is none of the scanner's, or a label none of the histo-images'.
     uint64_t unknown;
+    // Comes after `unknown`, before the others: the scanner does not measure the pair of crystals (isoc_pet_set_pairs).
+    uint64_t not_measured;
 } isoc_pet_dropped;
 
 // Sizes of a view's tables, and what their kernels hold.
@@ -1873,7 +1875,7 @@ typedef struct {
     uint64_t events;
     // The line meets no crystal at one end or the other, or both positions are the same, or not finite.
     uint64_t missed;
-    // By the crystals' efficiencies.
+    // By the efficiencies of the crystals and the pair.
     uint64_t undetected;
     // The time difference is in no time bin.
     uint64_t outside_window;
@@ -2911,7 +2913,8 @@ isoc_status isoc_pet_block_crystals(const isoc_pet_blocks *blocks,
 
 // Sets the scanner that events of isoc_pet_deposit_crystals are of. `positions`: real (crystals, 3) of x, y, z in mm from the centre of the
 // lattice: where in a crystal photons are detected on average. `normals`: real (crystals, 3), which way faces look, of any length; NULL: to
-// the z axis. Both in host memory, copied. It holds whatever the geometry.
+// the z axis. Both in host memory, copied. It holds whatever the geometry. Crystals may lie behind others, as where the depth of interaction is told: lines cross up to 8 of them.
+// isoc_pet_set_pairs says which pairs are measured.
 isoc_status isoc_pet_set_scanner(isoc_pet *pet,
                                  const isoc_pet_scanner *scanner,
                                  const isoc_tensor *positions,
@@ -2925,7 +2928,7 @@ isoc_status isoc_pet_set_scanner(isoc_pet *pet,
 // the scanner, or real (events) of t2 - t1 in ps, positive where the event is nearer to the first crystal; `labels`: u8, u16 or u32
 // (events), NULL for 0 everywhere. Of any strides, as fields of records have them, in host memory or, with histo-images on a GPU, all on that GPU.
 // A list may be empty. `first_event` is the number of the list's first event in the scan, so that a scan in several lists is as one in one.
-// `dropped` may be NULL; events of crystals, bins and labels that there are not are dropped and counted as `unknown`.
+// `dropped` may be NULL; events of crystals, bins and labels that there are not are dropped and counted as `unknown`, those of pairs that isoc_pet_set_pairs has 0 for as `not_measured`.
 // After an error (cancel, memory) part of the events may have been added.
 isoc_status isoc_pet_deposit_crystals(isoc_pet *pet,
                                       const isoc_tensor *crystals,
@@ -2934,6 +2937,21 @@ isoc_status isoc_pet_deposit_crystals(isoc_pet *pet,
                                       uint64_t first_event,
                                       const isoc_tensor *histo_images,
                                       isoc_pet_dropped *dropped);
+
+// Sets which pairs of crystals the scanner measures, and what is measured of each besides what its crystals detect; without this call all pairs are, with 1. isoc_pet_set_scanner
+// comes first, and a new scanner has none. All three NULL take it away. All in host memory, copied.
+//
+// `modules`: u8, u16 or u32 (crystals), the module of each, counted from 0: a block, a ring of crystals, a panel. `groups`: u8, u16 or u32 (modules, modules), the same both ways: 0 where
+// the two modules are not in coincidence, else the group of the pair, counted from 1. `efficiencies`: real (groups), of all pairs of crystals of a group; or real (groups, elements,
+// elements), of the crystals of either module, numbered within it by their numbers in the scanner: first that of the module with the larger number, within one module the crystal with the
+// larger number. NULL for 1. A pair is measured with the product of both crystals' efficiencies and its own; of pairs that have 0 there are no events.
+//
+// So a limit on differences of rings is a table with a module for each ring, and PETSIRD's modulePairSGIDLUT is `groups` less 1, its modulePairEfficiencies `efficiencies`.
+// Factors, randoms, scatter, detection, sums over fans and single rates have it; events of pairs that are not measured are dropped and counted as `not_measured`.
+isoc_status isoc_pet_set_pairs(isoc_pet *pet,
+                               const isoc_tensor *modules,
+                               const isoc_tensor *groups,
+                               const isoc_tensor *efficiencies);
 
 // Sets the caller's own kernels of a view; copied. `map`: (ny, nx), so that map_count is ny nx, the kernel of all voxels of a column;
 // `offsets`: (offset_count, 3) in voxels along x, y, z, none twice; `values`: (kernels, offset_count), value_count in all, not negative,
@@ -3040,10 +3058,10 @@ isoc_status isoc_pet_deposit(isoc_pet *pet,
                              isoc_pet_dropped *dropped);
 
 // What the plan's scanner makes of events that have positions, as isoc_pet_simulate's do: the crystals that their lines meet, each of which detects with the
-// probability of its efficiency. So simulated scans, and lists of positions, become lists for isoc_pet_deposit_crystals. An event stays at its place on the
+// probability of its efficiency, of several behind each other one at most, and the pair with the probability of its own (isoc_pet_set_pairs). So simulated scans, and lists of positions, become lists for isoc_pet_deposit_crystals. An event stays at its place on the
 // line: t2 - t1 is that between its crystals.
 //
-// First three as in isoc_pet_deposit; `efficiencies`: real (crystals), 0 to 1, NULL for 1 everywhere; `crystals`: u32 (events, 2), 2^32 - 1 both for an event
+// First three as in isoc_pet_deposit; `efficiencies`: real (crystals), 0 to 1, and so the sum of those behind each other; NULL: the first that a line meets detects; `crystals`: u32 (events, 2), 2^32 - 1 both for an event
 // that is lost; `times`: u8, u16 or u32 (events) of time bins, or real (events) in ps. All in host memory. `seed` of the random numbers: the same events for the
 // same seed, whatever the threads. `lost` may be NULL.
 isoc_status isoc_pet_detect(isoc_pet *pet,
@@ -3058,9 +3076,10 @@ isoc_status isoc_pet_detect(isoc_pet *pet,
 
 // Writes the factors A_v of the plan's scanner, which isoc_pet_reconstruct takes: the part of the decays in a voxel that is measured in each view,
 // times what makes them of activity. It is the mean over lines through the voxel, in any direction, of the efficiencies of both crystals that a line meets,
-// 0 where it meets none, times exp(-integral of the attenuation), where the line is of the view. Crystals need a width and a height.
+// 0 where it meets none, times exp(-integral of the attenuation), where the line is of the view. Of a line that crosses several crystals behind each other, all pairs are added up, each times what
+// isoc_pet_set_pairs says. Crystals need a width and a height.
 //
-// `efficiencies`: real (crystals) in host memory, at least 0, the part of a photon's arrivals on the face that are detected; NULL for 1 everywhere.
+// `efficiencies`: real (crystals) in host memory, at least 0, the part of all photons along a line across the crystal that it detects; NULL: every photon that meets a crystal is detected, by the first.
 // `attenuation`: real (nz, ny, nx) in host memory, 1/mm at 511 keV, of any size and place (see the options); NULL for none. `options` may be NULL.
 // `factors`: f32 (views, nz, ny, nx), in host memory or on the plan's GPU, which computes them if there is one.
 //
@@ -3087,7 +3106,7 @@ isoc_status isoc_pet_attenuation(isoc_pet *pet,
 // `crystals`: u8, u16 or u32 (events, 2); `labels`: u8, u16 or u32 (events), which of several sums a coincidence belongs to, NULL for 0 everywhere: so that prompts,
 // labelled beyond them, are left out, and frames are told apart. `sums`: u32 (labels, crystals), which the caller has set to zeros before the first of several lists; without
 // the first dimension where it is 1. All in host memory; a list may be empty. `dropped` may be NULL: there are crystals and labels that are `unknown`, pairs of one crystal
-// (`equal_positions`), and pairs `outside_tilts` and, beyond the field of view, `outside_lattice`.
+// (`equal_positions`), pairs that are `not_measured`, and pairs `outside_tilts` and, beyond the field of view, `outside_lattice`.
 isoc_status isoc_pet_fan_sums(isoc_pet *pet,
                               double field_of_view,
                               const isoc_tensor *crystals,
@@ -3096,7 +3115,7 @@ isoc_status isoc_pet_fan_sums(isoc_pet *pet,
                               isoc_pet_dropped *dropped);
 
 // Writes the rates of single photons, 1/s, with which two crystals have 2 window duration s_i s_j delayed coincidences: those of the largest likelihood, of sums over fans
-// by isoc_pet_fan_sums with the same `field_of_view` (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986).
+// by isoc_pet_fan_sums with the same `field_of_view` (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986); of pairs by isoc_pet_set_pairs times their efficiency.
 //
 // `duration`: of the measurement, s. `window`: largest time difference of a delayed coincidence, ps; 0 means that of the scanner's time bins.
 // `sums`: real or u32 (crystals); `singles`: f32 (crystals); in host memory.
@@ -3107,8 +3126,8 @@ isoc_status isoc_pet_singles(isoc_pet *pet,
                              const isoc_tensor *sums,
                              const isoc_tensor *singles);
 
-// Writes the histo-images of random coincidences that are expected of crystals with these rates of single photons: 2 window duration s_i s_j of two crystals, anywhere on
-// their faces, evenly in time. Crystals need a width and a height.
+// Writes the histo-images of random coincidences that are expected of crystals with these rates of single photons: 2 window duration s_i s_j of two crystals, times the pair's efficiency
+// of isoc_pet_set_pairs, anywhere on their faces, evenly in time. Crystals need a width and a height.
 //
 // `duration`: of the measurement, s. `window`: largest time difference of an event, ps, beyond which there are none; 0 means that of the scanner's time bins, and any without bins. `directions`: of each view, as in
 // isoc_pet_factor_options. `singles`: real (crystals) in host memory, 1/s, as the scanner or isoc_pet_singles tells them. `histo_images`: f32 (views, nz, ny, nx), in host memory or on

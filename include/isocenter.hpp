@@ -1907,6 +1907,13 @@ public:
                             named("normals", normals));
     }
 
+    // Sets which pairs of the scanner's crystals are measured, and what is measured of each besides what its crystals detect; copied. `modules`: u8, u16 or u32 (crystals), from
+    // 0; `groups`: the same (modules, modules), 0 where two are not in coincidence, else a group from 1; `efficiencies`: real (groups) or (groups, elements, elements), nullptr for
+    // 1. All nullptr: all pairs are measured.
+    outcome<void> set_pairs(const const_tensor &modules, const const_tensor &groups, const const_tensor &efficiencies = nullptr) {
+        return detail::call(isoc_pet_set_pairs, self(), named("modules", modules), named("groups", groups), named("efficiencies", efficiencies));
+    }
+
     // Adds list-mode events that name crystals to histo-images, (labels, views, nz, ny, nx), as deposit does. `crystals`: u8, u16 or u32
     // (events, 2), from 0; `times`: u8, u16 or u32 time bins, or real t2 - t1 in ps; `labels`: u8, u16 or u32 (events), nullptr for 0
     // everywhere. `first_event` is the number of the list's first event in the scan. Returns what was left out.
@@ -1920,7 +1927,7 @@ public:
 
     // Writes what the scanner makes of events with positions, as deposit and simulate have them: `crystals`, u32 (events, 2), 2^32 - 1 for an
     // event that is lost, and `times`, u8, u16 or u32 (events) of time bins, or real (events) in ps. `efficiencies`: real (crystals), the
-    // probability that a crystal detects, or nullptr for 1. All in host memory. Returns how many events are lost.
+    // probability that a crystal detects, or nullptr: the first that a line meets does. All in host memory. Returns how many events are lost.
     outcome<lost> detect(const const_tensor &first_positions, const const_tensor &second_positions, const const_tensor &time_differences,
                          const const_tensor &efficiencies, uint64_t seed, const tensor &crystals, const tensor &times) {
         lost events;
@@ -1931,7 +1938,7 @@ public:
     }
 
     // Writes the factors of the scanner, as reconstruct takes them: f32 histo-images, in host memory or on the plan's GPU. `efficiencies`: real
-    // (crystals), nullptr for 1; `attenuation`: real (nz, ny, nx) of any size, 1/mm at 511 keV, nullptr for none; both in host memory.
+    // (crystals), those of crystals behind each other add up, nullptr: all photons are detected; `attenuation`: real (nz, ny, nx) of any size, 1/mm at 511 keV, nullptr for none; both in host memory.
     outcome<void> factors(const isoc_pet_factor_options &wanted, const const_tensor &efficiencies, const const_tensor &attenuation,
                           const tensor &factors) {
         return detail::call(isoc_pet_factors, self(), detail::filled<isoc_pet_factor_options>(wanted), named("efficiencies", efficiencies),

@@ -50,6 +50,7 @@ fn header_is_up_to_date() {
         "src/ffi/pet/geometry.rs",
         "src/ffi/pet/response.rs",
         "src/ffi/pet/scanner.rs",
+        "src/ffi/pet/pairs.rs",
         "src/ffi/pet/tables.rs",
         "src/ffi/pet/options.rs",
         "src/ffi/pet/info.rs",

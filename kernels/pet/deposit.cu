@@ -2,6 +2,8 @@
 // that the same voxel counts.
 #include <cuda_runtime.h>
 
+#include "pairs.cuh"
+
 enum { F32, F64, U8, U16, U32 };
 
 // Numbers of the caller's.
@@ -33,7 +35,7 @@ struct Deposit {
     int cells[2];
     const unsigned *starts, *candidates;
     const double *directions;
-    // Events by cause, in the order of `Dropped`.
+    // Events by cause: unknown, not finite, twice the same position, outside tilts, outside lattice, overflow, not measured.
     unsigned long long *dropped;
     int is_float;
     // Of events that name crystals, `first` and `time` being crystals and bins (or times), and `second` labels, NULL for none.
@@ -42,11 +44,12 @@ struct Deposit {
     const double2 *bins;
     unsigned crystals, bin_count;
     unsigned long long first_event;
+    Pairs pairs;
 };
-static_assert(sizeof(Numbers) == 32 && sizeof(Face) == 48 && sizeof(Deposit) == 304);
+static_assert(sizeof(Numbers) == 32 && sizeof(Face) == 48 && sizeof(Deposit) == 336);
 
 constexpr double PI = 3.14159265358979323846, HALF_PI = PI / 2, QUARTER_PI = PI / 4;
-constexpr int NONE = -1, CAUSES = 6;
+constexpr int NONE = -1, NOT_MEASURED = 6, CAUSES = 7;
 
 // No product is joined with a sum: rounded as on the processor.
 __device__ inline double mul(double a, double b) { return __dmul_rn(a, b); }
@@ -206,6 +209,7 @@ extern "C" __global__ void __launch_bounds__(256) deposit_crystals(const __grid_
             dt = read(p.time, i, 0);
         }
         if (!known) return 0;
+        if (p.pairs.members && efficiency(p.pairs, crystal[0], crystal[1]) == 0) return NOT_MEASURED;
         // Twice the same crystal is twice the same place.
         const float apart = crystal[0] != crystal[1] ? 1 : 0;
         double ends[2][3];

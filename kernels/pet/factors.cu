@@ -2,6 +2,8 @@
 // crates/pet/src/factors and crates/pet/src/scanner/surface.rs.
 #include <cuda_runtime.h>
 
+#include "pairs.cuh"
+
 // Mirrors `Plane` in crates/pet/src/scanner/surface.rs.
 struct Plane {
     double centre[3], normal[3], width[3], height[3];
@@ -47,8 +49,11 @@ struct Factors {
     double first[2], voxel[2];
     // Of random coincidences: how far from the middle of a line they are at most; 0 for decays.
     double accidental;
+    Pairs pairs;
+    // Of crystals behind each other; whether the first that a line meets is the only one.
+    int layers, first_alone;
 };
-static_assert(sizeof(Plane) == 96 && sizeof(Direction) == 80 && sizeof(Cone) == 32 && sizeof(Factors) == 280);
+static_assert(sizeof(Plane) == 96 && sizeof(Direction) == 80 && sizeof(Cone) == 32 && sizeof(Factors) == 320);
 
 constexpr double TAU = 6.28318530717958647692;
 // Lines of a cell along either axis: crates/pet/src/factors/cones.rs.
@@ -57,7 +62,7 @@ constexpr int FINE = 2;
 constexpr int FANS = 8;
 constexpr unsigned NONE = 0xffffffffu, ALL = 0xffffffffu;
 // As in crates/pet/src/scanner/surface.rs.
-constexpr int NEAR = 5, STEPS = 4;
+constexpr int NEAR = 5, STEPS = 4, MAX_LAYERS = 8;
 
 __device__ inline unsigned mix(unsigned bits) {
     bits = (bits ^ bits >> 16) * 0x7feb352du;
@@ -84,14 +89,14 @@ __device__ inline bool meets(const Plane &plane, Vector place, Vector along, dou
     return fabs(dot(plane.width, off)) <= 0.5 && fabs(dot(plane.height, off)) <= 0.5;
 }
 
-__device__ inline unsigned seen(const Factors &p, int column, int row) {
+__device__ inline unsigned seen(const Factors &p, int layer, int column, int row) {
     column %= p.around;
     if (column < 0) column += p.around;
-    return row >= 0 && row < p.rows ? p.seen[(size_t)row * p.around + column] : NONE;
+    return row >= 0 && row < p.rows ? p.seen[((size_t)layer * p.rows + row) * p.around + column] : NONE;
 }
 
-// The crystal that a line meets ahead of a place, or NONE, and how far.
-__device__ __forceinline__ unsigned meet(const Factors &p, Vector place, Vector along, double &t) {
+// The crystal of a layer that a line meets ahead of a place, or NONE, and how far.
+__device__ __forceinline__ unsigned meet(const Factors &p, int layer, Vector place, Vector along, double &t) {
     const double square = along.x * along.x + along.y * along.y, middle = -(place.x * along.x + place.y * along.y);
     const double rest = p.radius * p.radius - place.x * place.x - place.y * place.y;
     t = (middle + sqrt(fmax(middle * middle + square * rest, 0.0))) / square;
@@ -102,7 +107,7 @@ __device__ __forceinline__ unsigned meet(const Factors &p, Vector place, Vector 
         // A cell's neighbour serves as well: planes are met exactly.
         const int column = (int)floorf(atan2f((float)y, (float)x) * (float)(1 / TAU) * p.around);
         const int row = (int)floor(fmin(fmax((z - p.surface_lowest) * p.per_mm, -1e9), 1e9));
-        const unsigned crystal = step < STEPS ? seen(p, column, row) : NONE;
+        const unsigned crystal = step < STEPS ? seen(p, layer, column, row) : NONE;
         if (crystal != NONE && crystal != before) {
             double met;
             const bool on = meets(p.planes[crystal], place, along, met);
@@ -118,7 +123,7 @@ __device__ __forceinline__ unsigned meet(const Factors &p, Vector place, Vector 
         double nearest = INFINITY;
         for (int b = -NEAR; b <= NEAR; b++)
             for (int a = -NEAR; a <= NEAR; a++) {
-                const unsigned other = seen(p, column + a, row + b);
+                const unsigned other = seen(p, layer, column + a, row + b);
                 if (other == NONE || other == last) continue;
                 last = other;
                 double met;
@@ -132,8 +137,74 @@ __device__ __forceinline__ unsigned meet(const Factors &p, Vector place, Vector 
 // The place of line `k` of an axis, in cells, moved by a part of its own width.
 __device__ inline double fine(int k, double part) { return (k + 0.5 + part) / FINE - 0.5; }
 
+// How far detectors are at least: behind, and ahead.
+struct Between {
+    float behind = INFINITY, ahead = INFINITY;
+};
+
+// What a line is measured with, by the crystals that it meets at either end.
+__device__ __forceinline__ float measured(const Factors &p, Vector place, Vector along, Between &between) {
+    float value = 1, far[2];
+    unsigned met[2];
+#pragma unroll 1
+    for (int end = 0; end < 2 && value > 0; end++) {
+        const double sign = end ? -1 : 1;
+        double t;
+        const unsigned crystal = meet(p, 0, place, { sign * along.x, sign * along.y, sign * along.z }, t);
+        value *= crystal == NONE ? 0 : p.efficiencies[crystal];
+        if (p.accidental > 0 && value > 0) value /= (float)fabs(dot(p.planes[crystal].normal, along));
+        (end ? far[0] : far[1]) = (float)t;
+        (end ? met[0] : met[1]) = crystal;
+    }
+    if (value > 0 && p.pairs.members) value *= efficiency(p.pairs, met[0], met[1]);
+    if (value > 0) {
+        if (p.accidental > 0) {
+            const float length = far[0] + far[1], middle = 0.5f * (far[1] - far[0]);
+            value *= length * length;
+            far[0] = (float)p.accidental - middle, far[1] = (float)p.accidental + middle;
+        }
+        between.behind = fminf(between.behind, far[0]), between.ahead = fminf(between.ahead, far[1]);
+    }
+    return value;
+}
+
+// The same by all pairs of crystals that it crosses, of which some are behind others.
+__device__ __noinline__ float measured_by_layers(const Factors &p, Vector place, Vector along, Between &between) {
+    unsigned met[2][MAX_LAYERS];
+    float far[2][MAX_LAYERS], part[2][MAX_LAYERS];
+    int count[2] = { 0, 0 };
+    for (int end = 0; end < 2; end++) {
+        const double sign = end ? -1 : 1;
+        for (int layer = 0; layer < p.layers && !(p.first_alone && count[end]); layer++) {
+            double t;
+            const unsigned crystal = meet(p, layer, place, { sign * along.x, sign * along.y, sign * along.z }, t);
+            if (crystal == NONE) continue;
+            const int k = count[end]++;
+            met[end][k] = crystal, far[end][k] = (float)t, part[end][k] = p.efficiencies[crystal];
+            if (p.accidental > 0) part[end][k] /= (float)fabs(dot(p.planes[crystal].normal, along));
+        }
+        if (!count[end]) return 0;
+    }
+    float sum = 0;
+    for (int a = 0; a < count[1]; a++)
+        for (int b = 0; b < count[0]; b++) {
+            float value = part[1][a] * part[0][b], behind = far[1][a], ahead = far[0][b];
+            if (p.pairs.members) value *= efficiency(p.pairs, met[1][a], met[0][b]);
+            if (p.accidental > 0) {
+                const float length = behind + ahead, middle = 0.5f * (ahead - behind);
+                value *= length * length;
+                behind = (float)p.accidental - middle, ahead = (float)p.accidental + middle;
+            }
+            if (value > 0) {
+                between.behind = fminf(between.behind, behind), between.ahead = fminf(between.ahead, ahead);
+                sum += value;
+            }
+        }
+    return sum;
+}
+
 // A warp for the lines of a direction and an s.
-extern "C" __global__ void __launch_bounds__(128, 4) factors_measured(const __grid_constant__ Factors p) {
+template <class OfLine> __device__ __forceinline__ void measure(const Factors &p, OfLine of_line) {
     const int lane = threadIdx.x & 31, row = blockIdx.x * (blockDim.x >> 5) + (threadIdx.x >> 5);
     if (row >= p.directions * p.across * FINE) return;
     const int i = row % (p.across * FINE);
@@ -145,39 +216,27 @@ extern "C" __global__ void __launch_bounds__(128, 4) factors_measured(const __gr
     double sin, cos;
     sincospi((direction.azimuth + direction.width * centred(bits, 1)) / (TAU / 2), &sin, &cos);
     const double sine = direction.sine + direction.height * centred(bits, 2), cosine = sqrt(1 - sine * sine);
-    float behind = INFINITY, ahead = INFINITY;
+    Between between;
     for (int j = lane; j < p.along * FINE; j += 32) {
         const double z = p.lowest + (fine(j, centred(bits ^ (unsigned)j * 0x85ebca6bu, 3)) - p.below) * p.pitch[1];
         const Vector place = { -s * sin, s * cos, z };
-        float value = 1, far[2];
-#pragma unroll 1
-        for (int end = 0; end < 2 && value > 0; end++) {
-            const double sign = end ? -1 : 1;
-            double t;
-            const unsigned crystal = meet(p, place, { sign * cos * cosine, sign * sin * cosine, sign * sine }, t);
-            value *= crystal == NONE ? 0 : p.efficiencies[crystal];
-            if (p.accidental > 0 && value > 0) {
-                const Vector along = { cos * cosine, sin * cosine, sine };
-                value /= (float)fabs(dot(p.planes[crystal].normal, along));
-            }
-            (end ? far[0] : far[1]) = (float)t;
-        }
-        if (value > 0) {
-            if (p.accidental > 0) {
-                const float length = far[0] + far[1], middle = 0.5f * (far[1] - far[0]);
-                value *= length * length;
-                far[0] = (float)p.accidental - middle, far[1] = (float)p.accidental + middle;
-            }
-            if (p.map) value *= p.through[((size_t)direction.cone * p.across + i / FINE) * p.along + j / FINE];
-            behind = fminf(behind, far[0]), ahead = fminf(ahead, far[1]);
-        }
+        float value = of_line(place, Vector{ cos * cosine, sin * cosine, sine }, between);
+        if (value > 0 && p.map) value *= p.through[((size_t)direction.cone * p.across + i / FINE) * p.along + j / FINE];
         p.measured[((size_t)row * FINE + j % FINE) * p.along + j / FINE] = value;
     }
     for (int step = 16; step; step >>= 1) {
-        behind = fminf(behind, __shfl_xor_sync(ALL, behind, step));
-        ahead = fminf(ahead, __shfl_xor_sync(ALL, ahead, step));
+        between.behind = fminf(between.behind, __shfl_xor_sync(ALL, between.behind, step));
+        between.ahead = fminf(between.ahead, __shfl_xor_sync(ALL, between.ahead, step));
     }
-    if (lane == 0) p.between[row] = make_float2(behind, ahead);
+    if (lane == 0) p.between[row] = make_float2(between.behind, between.ahead);
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) factors_measured(const __grid_constant__ Factors p) {
+    measure(p, [&p](Vector place, Vector along, Between &between) { return measured(p, place, along, between); });
+}
+
+extern "C" __global__ void __launch_bounds__(128, 4) factors_measured_by_layers(const __grid_constant__ Factors p) {
+    measure(p, [&p](Vector place, Vector along, Between &between) { return measured_by_layers(p, place, along, between); });
 }
 
 // A warp for 32 cells of a cone and an s, by the direction of its middle.

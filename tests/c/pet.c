@@ -953,6 +953,72 @@ static void scanners(void) {
     SCANNER("neither bins nor edges", (detectors.time_bins = 0, detectors.time_edges = NULL), OK, NULL);
 }
 
+static uint32_t module_of[CRYSTALS], groups[9];
+static float of_pairs[2 * 36];
+static isoc_tensor modules_tensor, groups_tensor, pairs_tensor;
+static const int64_t table_shape[] = { 3, 3 }, values_shape[] = { 2, 6, 6 };
+
+/* Modules of four crystals, of which 0 and 2 are not measured with each other. */
+static void has_pairs(void) {
+    static const int64_t all[] = { CRYSTALS };
+    has_scanner();
+    for (uint32_t k = 0; k < CRYSTALS; k++)
+        module_of[k] = k / 4;
+    for (uint32_t k = 0; k < 9; k++)
+        groups[k] = k == 2 || k == 6 ? 0 : 1 + k % 2;
+    for (int k = 0; k < 2 * 36; k++)
+        of_pairs[k] = 0.5f;
+    modules_tensor = tensor(module_of, 1, all, ISOC_DTYPE_UINT, 32);
+    groups_tensor = tensor(groups, 2, table_shape, ISOC_DTYPE_UINT, 32);
+    pairs_tensor = tensor(of_pairs, 3, values_shape, ISOC_DTYPE_FLOAT, 32);
+}
+
+#define PAIRS(name, change, status, ...)                                                                                                \
+    BAD("pairs: " name, (has_pairs(), change), isoc_pet_set_pairs(pet, &modules_tensor, &groups_tensor, &pairs_tensor), status, __VA_ARGS__)
+
+static void pairs(void) {
+    static const int64_t fewer[] = { CRYSTALS - 1 }, flat[] = { 3, 2 }, none[] = { 0, 0 }, one[] = { 1, 6, 6 }, plain[] = { 2 }, narrow[] = { 2, 6, 5 };
+    static const int64_t small[] = { 2, 3, 3 }, square[] = { 6, 6 };
+    PAIRS("as they are", (void)0, OK, NULL);
+    BAD("pairs: of nothing but groups", has_pairs(), isoc_pet_set_pairs(pet, &modules_tensor, &groups_tensor, NULL), OK, NULL);
+    BAD("pairs: taken away", has_pairs(), isoc_pet_set_pairs(pet, NULL, NULL, NULL), OK, NULL);
+    BAD("pairs: no scanner", usual_scanner(), isoc_pet_set_pairs(pet, NULL, NULL, NULL), NOT_CONFIGURED, "isoc_pet_set_scanner comes first");
+    BAD("pairs: no modules", has_pairs(), isoc_pet_set_pairs(pet, NULL, &groups_tensor, NULL), NULL_POINTER, "modules is NULL");
+    BAD("pairs: no groups", has_pairs(), isoc_pet_set_pairs(pet, &modules_tensor, NULL, &pairs_tensor), NULL_POINTER, "groups is NULL");
+    PAIRS("one a group", (pairs_tensor.ndim = 1, pairs_tensor.shape = plain), OK, NULL);
+    PAIRS("fewer modules", modules_tensor.shape = fewer, TENSOR_SHAPE, "modules.shape[0] is 11", "must be 12");
+    PAIRS("real modules", modules_tensor.dtype.code = ISOC_DTYPE_FLOAT, TENSOR_DTYPE, "modules.dtype");
+    PAIRS("signed groups", groups_tensor.dtype.code = 0, TENSOR_DTYPE, "groups.dtype");
+    PAIRS("whole efficiencies", pairs_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "efficiencies.dtype");
+    PAIRS("a flat table", groups_tensor.shape = flat, TENSOR_SHAPE, "groups.shape[1] is 2", "must be 3");
+    PAIRS("no modules", groups_tensor.shape = none, OUT_OF_RANGE, "groups.shape[0] is 0");
+    PAIRS("efficiencies that are not square", pairs_tensor.shape = narrow, TENSOR_SHAPE, "efficiencies.shape[2] is 5", "must be 6");
+    PAIRS("efficiencies in a plane", (pairs_tensor.ndim = 2, pairs_tensor.shape = square), TENSOR_NDIM, "efficiencies.ndim is 2", "1 (groups) or 3");
+    PAIRS("a module that is none", module_of[3] = 3, OUT_OF_RANGE, "modules[3] is 3", "of 3 modules");
+    PAIRS("a group that is none", groups[0] = 3, OUT_OF_RANGE, "groups[0, 0] is 3", "of 2 groups");
+    PAIRS("fewer groups", pairs_tensor.shape = one, OUT_OF_RANGE, "groups[0, 1] is 2", "of 1 groups");
+    PAIRS("two groups of a pair", groups[1] = 1, OUT_OF_RANGE, "groups[0, 1] is 1", "groups[1, 0] is 2");
+    PAIRS("nothing measured", memset(groups, 0, sizeof groups), OUT_OF_RANGE, "groups are 0 everywhere");
+    PAIRS("few elements", pairs_tensor.shape = small, OUT_OF_RANGE, "module 0 has more than 3 crystals");
+    PAIRS("below 0", of_pairs[40] = -1.0f, OUT_OF_RANGE, "efficiencies[1, 0, 4] is -1");
+    PAIRS("NaN", of_pairs[1] = NAN, OUT_OF_RANGE, "efficiencies[0, 0, 1] is NaN");
+    PAIRS("no data", groups_tensor.data = NULL, NULL_POINTER, "groups.data is NULL");
+    /* Of the eight events those of crystals 2 and 8, and of 3 and 9. */
+    set_up(ctx);
+    has_pairs();
+    memset(counts, 0, sizeof counts);
+    isoc_tensor c = count_tensor();
+    isoc_pet_dropped dropped;
+    memset(&dropped, 0, sizeof dropped);
+    dropped.struct_size = sizeof dropped;
+    check_ok("pairs", isoc_pet_set_pairs(pet, &modules_tensor, &groups_tensor, &pairs_tensor));
+    check_ok("events of pairs", isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, &labels_tensor, 0, &c, &dropped));
+    expect("pairs that are not measured are dropped", dropped.not_measured == 2 && dropped.unknown == 0);
+    check_ok("a scanner without pairs", isoc_pet_set_scanner(pet, &detectors, &places_tensor, &normals_tensor));
+    check_ok("events of all pairs", isoc_pet_deposit_crystals(pet, &named_tensor, &bins_tensor, &labels_tensor, 0, &c, &dropped));
+    expect("a new scanner has no pairs", dropped.not_measured == 0);
+}
+
 static void named_events(void) {
     static const int64_t three[] = { EVENTS, 3 }, fewer[] = { EVENTS - 1, 2 }, none[] = { 0, 2 }, minus[] = { -1 };
     static const int64_t sets[] = { 1 << 17, ALL, SIDE_Z, SIDE_Y, SIDE_X }, no_sets[] = { 0, ALL, SIDE_Z, SIDE_Y, SIDE_X };
@@ -1913,6 +1979,7 @@ int main(void) {
     blocks();
     scanners();
     named_events();
+    pairs();
     all_factors();
     attenuations();
     detected_events();

@@ -125,6 +125,22 @@ function crystals()
     check_true('in two lists as in one', isequal(parts, whole));
     [~, dropped] = pet.depositCrystals([0 1 1; 97 24 * 8 * 6 + 1 97], uint8([1 1 7]));
     check_true('unknown', dropped.Unknown == 3 && dropped.Events == 3);
+    blocks = 1 + floor(mod((1:columns(places)) - 1, 24 * 8) / 8);
+    facing = double(abs(abs((1:24)' - (1:24)) - 12) == 0);
+    pet.setPairs(blocks, facing);
+    [h, dropped] = pet.depositCrystals([1 1; 97 10], uint8([1 1]));
+    check_true('pairs that are not measured', dropped.NotMeasured == 1 && dropped.Unknown == 0);
+    table = ones(48, 48);
+    table(2, 5) = 0; % element 2 of the block with the smaller number
+    pet.setPairs(blocks, facing, table);
+    [h, dropped] = pet.depositCrystals([2 101 5; 101 2 98], uint8([1 1 1]));
+    check_true('pairs of elements', dropped.NotMeasured == 2);
+    check_error('a module that is none', 'pet:invalidGeometry', 'modules', @() pet.setPairs(blocks + 1, facing));
+    check_error('a group below 0', 'pet:invalidGeometry', 'groups(1) is -1', @() pet.setPairs(blocks, facing - 1));
+    check_error('no groups', 'pet:invalidGeometry', 'groups is left out', @() pet.setPairs(blocks));
+    pet.setPairs();
+    [h, dropped] = pet.depositCrystals([1; 10], uint8(1));
+    check_true('pairs are taken away', dropped.NotMeasured == 0);
     [h, dropped] = pet.depositCrystals([], []);
     check_true('no events that name crystals', ~any(h(:)) && dropped.Events == 0);
 end

@@ -75,7 +75,7 @@ impl Case {
         let mut pet = Pet::new(Arc::new(Context::new(options).expect("a context")));
         let lattice = Lattice::new(self.shape, self.voxel).expect("a lattice");
         pet.set_geometry(lattice, self.views.clone()).expect("a geometry");
-        pet.set_scanner(Scanner { crystals: self.crystals(), time_bins: None });
+        pet.set_scanner(self.crystals().into());
         pet
     }
 }

@@ -20,6 +20,7 @@ classdef PET < handle
 %   setRegions       regions whose means tell when passes have done enough
 %   deposit          events -> histo-images
 %   setScanner, depositCrystals, blockCrystals   the same of events that name crystals
+%   setPairs         which pairs of crystals are measured
 %   detect           events with positions -> events that name crystals
 %   attenuation, factors   CT -> attenuation, and what reconstruct needs of a scanner and of it
 %   fanSums, singles, randoms   delayed coincidences -> rates of single photons -> randoms
@@ -224,8 +225,8 @@ classdef PET < handle
             %   Positions: 3 x events, in mm; TIME_DIFFERENCES: t2 - t1 in ps, positive where the event is nearer to the first
             %   position.
             %   DROPPED counts events that are in no histo-image. Its Events is the number of all that were dropped, the sum of NotFinite
-            %   (NaN or Inf), EqualPositions, OutsideTilts (beyond MaxTilt), OutsideLattice, Overflow (a voxel can count no further) and
-            %   Unknown (of depositCrystals).
+            %   (NaN or Inf), EqualPositions, OutsideTilts (beyond MaxTilt), OutsideLattice, Overflow (a voxel can count no further),
+            %   Unknown and NotMeasured (of depositCrystals).
             [histo_images, dropped] = isocenter_mex('pet.deposit', self.id, varargin{:});
         end
 
@@ -242,6 +243,19 @@ classdef PET < handle
             isocenter_mex('pet.set_scanner', self.id, varargin{:});
         end
 
+        function setPairs(self, varargin)
+            % SETPAIRS  Which pairs of crystals the scanner measures, and what is measured of each besides what its crystals detect; without it all are, with 1.
+            %   pet.setPairs(MODULES, GROUPS, EFFICIENCIES)   or pet.setPairs(MODULES, GROUPS); pet.setPairs() takes it away
+            %   setScanner comes first, and a new scanner has none. MODULES: the module of each crystal, from 1: a block, a ring of crystals, a panel.
+            %   GROUPS: modules x modules, the same both ways: 0 where the two are not in coincidence, else the group of the pair, from 1.
+            %   EFFICIENCIES: one a group, of all its pairs of crystals; or elements x elements x groups, of the crystals of either module, numbered within
+            %   it by their numbers in the scanner: first that of the module with the smaller number, within one module the crystal with the smaller
+            %   number; single or double. [] or left out: 1.
+            %   A pair is measured with the product of both crystals' efficiencies and its own; depositCrystals drops events of pairs with 0 as NotMeasured.
+            self.id = isocenter.internal.plan('pet', self.id);
+            isocenter_mex('pet.set_pairs', self.id, varargin{:});
+        end
+
         function [histo_images, dropped] = depositCrystals(self, varargin)
             % DEPOSITCRYSTALS  Counts events that name crystals in histo-images; setScanner comes first.
             %   [HISTO_IMAGES, DROPPED] = pet.depositCrystals(CRYSTALS, TIMES)                          uint32
@@ -254,15 +268,15 @@ classdef PET < handle
             %   Without HISTO_IMAGES there are as many sets as the largest label. FIRST_EVENT: the number of the list's first event in the
             %   scan, from 1 (1): a scan in several lists then is as one in one.
             %   CRYSTALS, LABELS and time bins are of any numeric class, and copied once, as uint32 from 0.
-            %   DROPPED: see deposit; Unknown are events of crystals, bins or labels that there are not.
+            %   DROPPED: see deposit; Unknown are events of crystals, bins or labels that there are not, NotMeasured those of pairs that setPairs has 0 for.
             [histo_images, dropped] = isocenter_mex('pet.deposit_crystals', self.id, varargin{:});
         end
 
         function [crystals, times, lost] = detect(self, varargin)
             % DETECT  What the scanner makes of events with positions, as simulate returns them: events for depositCrystals.
             %   [CRYSTALS, TIMES, LOST] = pet.detect(FIRST_POSITIONS, SECOND_POSITIONS, TIME_DIFFERENCES, EFFICIENCIES, NAME, VALUE, ...)
-            %   The first three are those of deposit, of one event at least. EFFICIENCIES: one a crystal, single or double, 0 to 1: the
-            %   probability that it detects; [] or left out: 1. setScanner comes first, with a width and a height of crystals.
+            %   The first three are those of deposit, of one event at least. EFFICIENCIES: one a crystal, single or double, 0 to 1, and so the
+            %   sum of those behind each other: the probability that it detects; [] or left out: the first that a line meets detects. setScanner comes first, with a width and a height of crystals.
             %   CRYSTALS: uint32, 2 x events, of the crystals that the events' lines meet, from 1, and 0 for an event that is lost.
             %   TIMES: 1 x events, uint32, time bins from 1, and 0 for an event that is lost; or single, t2 - t1 in ps between the crystals.
             %   LOST counts events that are lost. Its Events is the sum of Missed (the line meets no crystal at one end), Undetected (by
@@ -285,7 +299,8 @@ classdef PET < handle
         function made = factors(self, varargin)
             % FACTORS  What reconstruct needs of the scanner: the part of the decays in each voxel that is measured in each view.
             %   FACTORS = pet.factors(EFFICIENCIES, ATTENUATION, NAME, VALUE, ...)   or pet.factors(NAME, VALUE, ...), ...
-            %   EFFICIENCIES: one a crystal, single or double, at least 0: the part of the photons at its face that it detects; [] or left out: 1.
+            %   EFFICIENCIES: one a crystal, single or double, at least 0: the part of all photons along lines
+            %   across it that it detects, those of crystals behind each other add up; [] or left out: every photon is detected.
             %   ATTENUATION: nx x ny x nz of any size, single or double, 1/mm at 511 keV; [] or left out: none.
             %   setScanner comes first, with a width and a height of crystals.
             %

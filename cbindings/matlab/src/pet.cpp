@@ -104,6 +104,7 @@ static const record dropped_record{ "dropped", sizeof(isoc_pet_dropped), {
     { "OutsideLattice", field::count64, AT(outside_lattice) },
     { "Overflow", field::count64, AT(overflow) },
     { "Unknown", field::count64, AT(unknown) },
+    { "NotMeasured", field::count64, AT(not_measured) },
 } };
 #undef AT
 
@@ -799,6 +800,40 @@ static std::unique_ptr<array> numbers_of(const mxArray *value, const char *name,
     return out;
 }
 
+// Of pairs: one value a group, or a table of elements for each.
+static shape tables_of(const mxArray *value) {
+    const std::vector<int64_t> size = size_of(value);
+    const bool is_list = size.size() == 2 && (size[0] == 1 || size[1] == 1);
+    if (is_list) return { { static_cast<int64_t>(mxGetNumberOfElements(value)) }, "one a group" };
+    if (size.size() > 3 || size[0] != size[1])
+        fail("arrayShape", "efficiencies is %s; it must be one a group, or elements x elements x groups", times(size).c_str());
+    return { { size[0], size[1], size.size() > 2 ? size[2] : 1 }, "elements x elements x groups" };
+}
+
+static void set_pairs(call &c) {
+    c.takes({ "modules", "groups", "efficiencies" });
+    const mxArray *of_crystals = c.optional(0), *table = c.optional(1), *values = c.optional(2);
+    if (!of_crystals && !table && !values) {
+        check(isoc_pet_set_pairs(c.plan->pet(), nullptr, nullptr, nullptr), "invalidGeometry");
+        return;
+    }
+    if (!of_crystals || !table) fail("invalidGeometry", "%s is left out; modules and groups come together", of_crystals ? "groups" : "modules");
+    if (mxGetNumberOfDimensions(table) != 2 || mxGetN(table) != mxGetM(table))
+        fail("arrayShape", "groups is %s; it must be modules x modules", times(size_of(table)).c_str());
+    const auto modules = static_cast<int64_t>(mxGetM(table));
+    const auto numbers = numbers_of(of_crystals, "modules", one_a_crystal(c, of_crystals));
+    array groups(is_uint32, { { modules, modules }, "modules x modules" });
+    const std::vector<int64_t> given = integers_of(table, "groups");
+    auto *out = static_cast<uint32_t *>(groups.tensor()->data);
+    for (size_t k = 0; k < given.size(); k++) {
+        if (given[k] < 0 || given[k] > INT32_MAX)
+            fail("invalidGeometry", "groups(%zu) is %lld; it must be 0, or a group from 1 on", k + 1, static_cast<long long>(given[k]));
+        out[k] = static_cast<uint32_t>(given[k]);
+    }
+    const optional_array efficiencies(values, "efficiencies", real, values ? tables_of(values) : shape{});
+    check(isoc_pet_set_pairs(c.plan->pet(), numbers->tensor(), groups.tensor(), efficiencies.tensor()), "invalidGeometry");
+}
+
 static int64_t largest_of(const array &labels, int64_t events) {
     const auto *numbers = static_cast<const uint32_t *>(labels.tensor()->data);
     uint32_t largest = 0;
@@ -1040,6 +1075,7 @@ const std::vector<command> pet_commands{
     { "deposit", deposit },
     { "block_crystals", block_crystals, needs::nothing },
     { "set_scanner", set_scanner, needs::plan },
+    { "set_pairs", set_pairs, needs::plan },
     { "deposit_crystals", deposit_crystals },
     { "detect", detect, needs::plan },
     { "factors", factors },

@@ -922,7 +922,8 @@ class isoc_pet_scanner(c.Structure):
 class isoc_pet_dropped(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("events", c.c_uint64),
                 ("not_finite", c.c_uint64), ("equal_positions", c.c_uint64), ("outside_tilts", c.c_uint64),
-                ("outside_lattice", c.c_uint64), ("overflow", c.c_uint64), ("unknown", c.c_uint64)]
+                ("outside_lattice", c.c_uint64), ("overflow", c.c_uint64), ("unknown", c.c_uint64),
+                ("not_measured", c.c_uint64)]
 
 
 class isoc_pet_table_sizes(c.Structure):
@@ -1131,6 +1132,8 @@ FUNCTIONS = {
     "isoc_pet_deposit_crystals": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
                                               c.POINTER(isoc_tensor), c.c_uint64, c.POINTER(isoc_tensor),
                                               c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_set_pairs": (c.c_int32, [c.c_void_p, c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                       c.POINTER(isoc_tensor)]),
     "isoc_pet_set_tables": (c.c_int32, [c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p, c.c_int64, c.c_void_p,
                                         c.c_int64]),
     "isoc_pet_get_table_sizes": (c.c_int32, [c.c_void_p, c.c_int64, c.POINTER(isoc_pet_table_sizes)]),

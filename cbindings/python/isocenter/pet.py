@@ -552,6 +552,44 @@ class PET(Plan):
         self._run(lib.isoc_pet_set_scanner, ctypes.byref(scanner), self._in(positions, "positions"), self._in(normals, "normals"))
         self._has_bins, self._crystals = edges is not None, len(positions)
 
+    def set_pairs(self, modules=None, groups=None, efficiencies=None):
+        """Sets which pairs of crystals the scanner measures, and what is measured of each besides what its crystals detect; without it all pairs are
+        measured, with 1. `set_scanner` has to come first, and a new scanner has none. Without arguments it is taken away. Copied.
+
+        Parameters
+        ----------
+        modules : array
+            Whole numbers (crystals,), the module of each crystal, from 0: a block, a ring of crystals, a panel.
+        groups : array
+            Whole numbers (modules, modules), the same both ways: 0 where the two modules are not in coincidence, else the group of the pair, from 1.
+        efficiencies : array, optional
+            float32 or float64 (groups,), of all pairs of crystals of a group; or (groups, elements, elements), of the crystals of either module, numbered within it by
+            their numbers in the scanner: first that of the module with the larger number, within one module the crystal with the larger number. None: 1.
+
+        Raises
+        ------
+        OutOfRangeError
+            A module or group is none that there is, or a pair has two groups.
+
+        Notes
+        -----
+        A pair is measured with the product of both crystals' efficiencies and its own: `factors`, `randoms`, `scatter`, `detect`, `fan_sums` and `singles` have it. Events of pairs
+        that are not measured are dropped, and counted as `not_measured`.
+
+        Examples
+        --------
+        Rings of crystals that are measured with those up to five rings away:
+
+        >>> import numpy, isocenter
+        >>> positions, normals = isocenter.block_crystals(blocks=38, across=16, along=16, diameter=780.0, pitch_across=3.9)
+        >>> pet = isocenter.PET(nx=40, ny=40, nz=12, voxel_x=5.0, azimuths=8, max_tilt=0.1)
+        >>> pet.set_scanner(positions, normals, crystal_width=3.9, crystal_height=3.9)
+        >>> ring = numpy.arange(16)
+        >>> pet.set_pairs(numpy.arange(len(positions)) // (38 * 16), abs(ring - ring[:, None]) <= 5)
+        """
+        modules, groups = (values if values is None else _whole(values, name) for values, name in ((modules, "modules"), (groups, "groups")))
+        self._run(lib.isoc_pet_set_pairs, self._in(modules, "modules"), self._in(groups, "groups"), self._in(efficiencies, "efficiencies"))
+
     def deposit_crystals(self, crystals, times, labels=None, histo_images=None, *, first_event=0):
         """Adds list-mode events that name crystals to histo-images, as `deposit` does. `set_scanner` has to come first.
 
@@ -575,7 +613,8 @@ class PET(Plan):
         Returns
         -------
         Dropped
-            Events that are in no histo-image. Those of crystals, time bins or labels that there are not are `unknown`.
+            Events that are in no histo-image. Those of crystals, time bins or labels that there are not are `unknown`, of pairs that `set_pairs` has 0 for
+            `not_measured`.
 
         Notes
         -----
@@ -606,7 +645,7 @@ class PET(Plan):
         first_positions, second_positions, time_differences : array
             As `deposit` takes them, in host memory, one event at least.
         efficiencies : array, optional
-            float32 or float64 (crystals,), 0 to 1, in host memory; None: 1 everywhere.
+            float32 or float64 (crystals,), 0 to 1, and so the sum of those behind each other, in host memory; None: the first that a line meets detects.
         seed : int
             Of the efficiencies' random numbers: the same events for the same seed.
         bins : bool
@@ -672,7 +711,8 @@ class PET(Plan):
         Parameters
         ----------
         efficiencies : array, optional
-            float32 or float64 (crystals,), at least 0, in host memory: the part of the photons at a crystal's face that it detects; None: 1.
+            float32 or float64 (crystals,), at least 0, in host memory: the part of all photons along lines across a crystal that it detects; those of crystals
+            behind each other add up. None: every photon that meets a crystal is detected.
         attenuation : array, optional
             float32 or float64 (nz, ny, nx), 1/mm at 511 keV, of any size, in host memory; None: nothing attenuates.
         out : array, optional
@@ -1051,6 +1091,16 @@ def _check_lengths(first, second, times):
         one, two, three = (shape[0] for shape in shapes)
         raise wrong(TensorShapeError, f"first_positions has {one} events, second_positions {two}, time_differences {three}; they must have "
                                       "as many")
+
+
+def _whole(values, name):
+    """Whole numbers, as uint32."""
+    given = numpy.asarray(values)
+    if given.dtype.kind not in "iub":
+        raise wrong(TensorDtypeError, f"{name} is {given.dtype}; it must be of whole numbers")
+    if given.size and (given.min() < 0 or given.max() >= 1 << 32):
+        raise wrong(OutOfRangeError, f"{name} has {given.min() if given.min() < 0 else given.max()}; it must be at least 0, below 2**32")
+    return numpy.ascontiguousarray(given, numpy.uint32)
 
 
 def _check_signs(array, name):

@@ -357,6 +357,65 @@ class Pet(unittest.TestCase):
             np.testing.assert_array_equal(pet.factors(attenuation=map - np.float32(1e-9)), expected)
         self.assertRaisesRegex(isocenter.OutOfRangeError, "it must be at least 0", pet.factors, attenuation=map - np.float32(1e-7))
 
+    def test_pairs_that_are_not_measured(self):
+        positions, normals = isocenter.block_crystals(blocks=8, across=4, along=2, diameter=400.0, pitch_across=30.0)
+        pet = isocenter.PET(isocenter.Context(log=lambda *_: None), nx=12, ny=12, nz=4, voxel_x=10.0, azimuths=4, max_tilt=0.2)
+        self.assertRaisesRegex(isocenter.NotConfiguredError, "set_scanner", pet.set_pairs)
+        pet.set_scanner(positions, normals, crystal_width=30.0, crystal_height=30.0)
+        whole, ones = pet.factors(), np.ones(len(positions))
+        np.testing.assert_array_equal(pet.factors(ones), whole)
+        blocks = np.arange(len(positions)) % 32 // 4
+        facing = abs(abs(np.arange(8)[:, None] - np.arange(8)) - 4) == 0
+        pet.set_pairs(blocks, facing)
+        some = pet.factors(ones)
+        self.assertTrue((some <= whole).all() and 0 < some.sum() < whole.sum())
+        # Facing blocks and the others are all pairs.
+        pet.set_pairs(blocks, np.where(facing, 1, 2), np.array([0.0, 1.0]))
+        others = pet.factors(ones)
+        np.testing.assert_allclose(some + others, whole, rtol=1e-5, atol=1e-7)
+        pet.set_pairs(blocks, np.where(facing, 1, 2), np.array([0.5, 2.0], np.float32))
+        np.testing.assert_allclose(pet.factors(ones), 0.5 * some + 2 * others, rtol=1e-5, atol=1e-7)
+        tables = np.stack([np.full((8, 8), 0.5), np.full((8, 8), 2.0)])
+        pet.set_pairs(blocks, np.where(facing, 1, 2), tables)
+        np.testing.assert_allclose(pet.factors(ones), 0.5 * some + 2 * others, rtol=1e-5, atol=1e-7)
+        pet.set_pairs(blocks, facing)
+        histo = np.zeros(pet.histo_images_shape, np.uint32)
+        dropped = pet.deposit_crystals(np.array([[0, 16], [0, 8], [0, 17]], np.uint32), np.zeros(3, np.float32), histo_images=histo)
+        self.assertEqual(dropped.not_measured, 1)
+        self.assertEqual(pet.fan_sums(np.array([[0, 16], [0, 8]], np.uint32))[1].not_measured, 1)
+        for arguments, error, words in (
+                ((blocks[1:], facing), isocenter.TensorShapeError, "modules"), ((blocks + 0.0, facing), isocenter.TensorDtypeError, "whole numbers"),
+                ((blocks - 1, facing), isocenter.OutOfRangeError, "modules has -1"), ((blocks + 1, facing), isocenter.OutOfRangeError, "is 8; groups are of 8"),
+                ((blocks, facing[:, 1:]), isocenter.TensorShapeError, "groups"), ((blocks, facing * 2, np.ones(1)), isocenter.OutOfRangeError, "of 1 groups"),
+                ((blocks, facing, -np.ones(1)), isocenter.OutOfRangeError, "at least 0"), ((blocks,), isocenter.NullPointerError, "groups"),
+                ((blocks, np.triu(facing)), isocenter.OutOfRangeError, "a pair has one group")):
+            with self.subTest(words), self.assertRaisesRegex(error, words):
+                pet.set_pairs(*arguments)
+        pet.set_pairs()
+        np.testing.assert_array_equal(pet.factors(ones), whole)
+
+    def test_crystals_behind_others_add_up(self):
+        rings = dict(blocks=8, across=4, along=4, pitch_across=30.0)
+        layers = [isocenter.block_crystals(diameter=diameter, **rings) for diameter in (400.0, 420.0)]
+        positions, normals = (np.concatenate(parts) for parts in zip(*layers))
+        pet = isocenter.PET(isocenter.Context(log=lambda *_: None), nx=12, ny=12, nz=4, voxel_x=10.0, azimuths=4, max_tilt=0.1)
+        count = len(layers[0][0])
+        of = lambda part: np.repeat(np.array(part, float), count)
+        pet.set_scanner(positions, normals, crystal_width=30.0, crystal_height=30.0)
+        single = [pet.factors(of(part)) for part in ((1, 0), (0, 1))]
+        both = pet.factors(of((0.5, 0.3)))
+        # In the middle, where lines that meet one layer meet the other, but near its edges: those of 4 x 4 crystals of 30 mm differ by 10 mm's slope.
+        middle = np.s_[:, 1:3, 4:8, 4:8]
+        np.testing.assert_allclose(both[middle].sum(), 0.64 * 0.5 * (single[0][middle].sum() + single[1][middle].sum()), rtol=0.03)
+        # Without efficiencies no photon is detected twice.
+        self.assertLessEqual(pet.factors().sum(), 1.1 * single[0].sum())
+        scan = isocenter.Scan([isocenter.Body("cylinder", half_x=20.0, half_z=10.0, activity=1.0)], diameter=400.0, axial_length=100.0)
+        events = pet.simulate(scan, 4000)[:3]
+        crystals = pet.detect(*events, of((0.5, 0.3)))[0]
+        self.assertTrue((crystals[:, 0] < count).any() and ((crystals >= count) & (crystals < 2 * count)).any())
+        self.assertRaisesRegex(isocenter.OutOfRangeError, "add up to more than 1", pet.detect, *events, of((0.9, 0.9)))
+        self.assertTrue((pet.detect(*events)[0] % (2 ** 32 - 1) < count).all())
+
     def test_bad_scanners_and_crystals(self):
         pet = plan()
         ring = dict(blocks=8, across=4, along=2, diameter=780.0, pitch_across=4.0)

@@ -28,6 +28,10 @@ def scanner(**words):
     return petsird_files.scanner(EDGES, **words)
 
 
+def rng_values():
+    return np.random.default_rng(0).uniform(0.5, 1.0, (1, 24, 24))
+
+
 @unittest.skipIf(petsird is None, "petsird is not installed")
 class Petsird(unittest.TestCase):
     def setUp(self):
@@ -54,7 +58,7 @@ class Petsird(unittest.TestCase):
         np.testing.assert_allclose(found.time_edges * 0.149896229, [-60, -30, 0, 20, 60], rtol=1e-6)
         self.assertAlmostEqual(found.tof_fwhm * 0.149896229, 40, 4)
         self.assertAlmostEqual(found.energy_resolution, 0.11, 6)
-        self.assertEqual((found.energy_lower, found.energy_upper, found.efficiencies, found.has_pair_efficiencies), (435, 585, None, False))
+        self.assertEqual((found.energy_lower, found.energy_upper, found.efficiencies, found.pairs), (435, 585, None, None))
         shallow = self.module.read_scanner(self.path, depth=8.0)
         np.testing.assert_allclose(np.linalg.norm(shallow.positions - found.positions, axis=1), 2.0, atol=1e-4)
         self.assertLess(np.linalg.norm(shallow.positions[0]), np.linalg.norm(found.positions[0]))
@@ -125,11 +129,86 @@ class Petsird(unittest.TestCase):
         write(self.path, scanner(efficiencies=values), [])
         with self.assertRaisesRegex(ValueError, "360 detection efficiencies; their 120 crystals of 1 energy bins need 120"):
             self.module.read_scanner(self.path)
-        described = scanner()
-        pairs = petsird.ModulePairEfficiencies(values=np.full((12, 12), 0.5, np.float32), sgid=0)
-        described.detection_efficiencies.module_pair_efficiencies_vectors = [[[pairs]]]
-        write(self.path, described, [])
-        self.assertTrue(self.module.read_scanner(self.path).has_pair_efficiencies)
+
+    def described_pairs(self, groups, values, **options):
+        """A scanner whose lower triangle of modules has these groups, and these their values."""
+        described = scanner(**options)
+        found = described.detection_efficiencies
+        found.module_pair_sgidlut = [[[[int(v) for v in row[:k + 1]] for k, row in enumerate(groups)]]]
+        found.module_pair_efficiencies_vectors = [[[petsird.ModulePairEfficiencies(values=np.asarray(v, np.float32), sgid=k) for k, v in enumerate(values)]]]
+        return described
+
+    def test_pairs_of_modules_are_those_of_the_file_s_table(self):
+        from petsird.helpers import get_detection_efficiency
+        rng = np.random.default_rng(3)
+        apart = np.abs(np.arange(BLOCKS)[:, None] - np.arange(BLOCKS))
+        apart = np.minimum(apart, BLOCKS - apart)
+        groups = np.where(apart < 3, -1, apart - 3)
+        for values in (rng.uniform(0.5, 1.5, (3, 12, 12)), np.full((3, 12, 12), [[[0.5]], [[1.0]], [[0.0]]]), np.ones((3, 12, 12))):
+            described = self.described_pairs(groups, values, efficiencies=np.ones(BLOCKS * 12))
+            write(self.path, described, [])
+            found = self.module.read_scanner(self.path)
+            pairs = found.pairs
+            np.testing.assert_array_equal(pairs.modules, np.repeat(np.arange(BLOCKS), 12))
+            # By the model's own function, of any pairs: the larger number is the first.
+            for _ in range(300):
+                b, a = np.sort(rng.choice(BLOCKS * 12, 2, replace=False))
+                group = int(pairs.groups[a // 12, b // 12])
+                self.assertEqual(group, pairs.groups[b // 12, a // 12])
+                own = 1.0 if pairs.efficiencies is None else pairs.efficiencies[group - 1]
+                own = own if np.ndim(own) == 0 else own[a % 12, b % 12]
+                expected = get_detection_efficiency(described, petsird.TypeOfModulePair((0, 0)), int(a), int(b), with_calibration_factor=False)
+                self.assertAlmostEqual(float(own) if group else 0.0, expected, 6)
+        # Pairs of 1 tell no efficiencies.
+        write(self.path, self.described_pairs(groups, np.ones((3, 12, 12))), [])
+        self.assertIsNone(self.module.read_scanner(self.path).efficiencies)
+        write(self.path, self.described_pairs(groups * 0, np.ones((1, 12, 12))), [])
+        self.assertIsNone(self.module.read_scanner(self.path).pairs)
+        write(self.path, self.described_pairs(groups * 0, np.full((1, 12, 12), 0.5)), [])
+        np.testing.assert_array_equal(self.module.read_scanner(self.path).efficiencies, 1.0)
+
+    def test_pairs_of_the_generator_s_two_types(self):
+        from petsird.helpers import generator, get_detection_efficiency
+        described = generator.get_scanner_info([generator.mtype0_def, generator.mtype1_def])
+        from isocenter.petsird._pairs import pairs_of
+        energies = [len(bins.edges) - 1 for bins in described.event_energy_bin_edges]
+        kinds = described.scanner_geometry.replicated_modules
+        elements = [len(kind.object.detecting_elements.transforms) for kind in kinds]
+        first = [0, len(kinds[0].transforms) * elements[0]]
+        pairs = pairs_of(described, energies)
+        rng = np.random.default_rng(2)
+        for kind in ((0, 0), (1, 0), (1, 1)):
+            for _ in range(50):
+                at = [int(rng.integers(len(kinds[k].transforms) * elements[k])) for k in kind]
+                if kind[0] == kind[1]:
+                    at = sorted(at)[::-1]
+                a, b = (first[k] + n for k, n in zip(kind, at))
+                group = int(pairs.groups[pairs.modules[a], pairs.modules[b]])
+                bins = [n * energies[k] for k, n in zip(kind, at)]
+                both = np.prod([described.detection_efficiencies.detection_bin_efficiencies[k][n] for k, n in zip(kind, bins)])
+                expected = get_detection_efficiency(described, petsird.TypeOfModulePair(kind), *bins, with_calibration_factor=False) / both
+                self.assertAlmostEqual(float(pairs.efficiencies[group - 1]) if group else 0.0, expected, 4)
+
+    def test_pairs_that_do_not_fit_are_refused(self):
+        ones = np.ones((1, 12, 12))
+        described = self.described_pairs(np.zeros((BLOCKS, BLOCKS)), ones)
+        described.detection_efficiencies.module_pair_sgidlut = []
+        cases = [(described, "no modulePairSGIDLUT"), (self.described_pairs(np.zeros((4, 4)), ones), "types 0 and 0 is not of their 10 and 10 modules"),
+                 (self.described_pairs(np.full((BLOCKS, BLOCKS), -1), ones), "no pair of modules is in coincidence"),
+                 (self.described_pairs(np.ones((BLOCKS, BLOCKS)), ones), "1 groups of pairs that have no efficiencies"),
+                 (self.described_pairs(np.zeros((BLOCKS, BLOCKS)), np.ones((1, 12, 11))), r"group 0 have shape \(12, 11\)"),
+                 (self.described_pairs(np.zeros((BLOCKS, BLOCKS)), rng_values(), energies=2), "group 0 differ between energy bins")]
+        for described, words in cases:
+            with self.subTest(words):
+                write(self.path, described, [])
+                self.assertRaisesRegex(ValueError, words, self.module.read_scanner, self.path)
+
+    def test_events_of_pairs_that_are_not_measured_are_told(self):
+        apart = np.abs(np.arange(BLOCKS)[:, None] - np.arange(BLOCKS))
+        write(self.path, self.described_pairs(np.where(apart == 5, 0, -1), np.ones((1, 12, 12))), [(0, [(65, 5, 0)] * 50 + [(53, 5, 0)] * 20, [])])
+        pet = self.plan()
+        self.module.read_scanner(self.path).set_on(pet)
+        self.assertEqual(self.module.deposit(pet, self.path).dropped[0].not_measured, 20)
 
 
 @unittest.skipIf(petsird is None or nibabel is None, "petsird or nibabel is not installed")

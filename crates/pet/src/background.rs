@@ -42,7 +42,7 @@ impl Pet {
     /// Adds one to the sums `[set][crystal]` of both crystals of each coincidence in the field of view.
     pub fn fan_sums(&self, field_of_view: f64, events: &DelayArrays, sums: &mut ArrayMut<2>) -> Result<Dropped> {
         let fan = self.fan(field_of_view)?;
-        let dropped = fan.count(&self.context, &self.scanner()?.crystals, events, sums)?;
+        let dropped = fan.count(&self.context, self.scanner()?, events, sums)?;
         let all = events.crystals.shape()[0] as u64;
         // Labels beyond the sums are left out on purpose.
         if dropped.unknown > 0 && events.labels.is_none() {
@@ -58,7 +58,7 @@ impl Pet {
         let pairs = of.pairs()?;
         let fan = self.fan(field_of_view)?;
         let sums = self.context.install(|| host::read(sums, "sums", NanPolicy::Error, &mut 0))?;
-        let found = fan.singles(&self.context, &self.scanner()?.crystals, &sums, pairs)?;
+        let found = fan.singles(&self.context, self.scanner()?, &sums, pairs)?;
         self.context.install(|| {
             host::write(&found, to);
             Ok(())
@@ -77,9 +77,9 @@ impl Pet {
         let sampling = Sampling::new(self.view_set()?, &lattice, directions)?;
         let options = FactorOptions { directions, ..FactorOptions::default() };
         self.check_memory("randoms need", self.memory_of_factors(&options, &sampling, None)?)?;
-        let crystals = &self.scanner()?.crystals;
+        let scanner = self.scanner()?;
         let singles = self.context.install(|| host::read(singles, "singles", NanPolicy::Error, &mut 0))?;
-        let made = || Factors::accidentals((sampling, &lattice), (crystals, &singles), of);
+        let made = || Factors::accidentals((sampling, &lattice), (scanner, &singles), of);
         let factors = self.context.install(made)?;
         match self.gpus().first() {
             Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, self.stream()),
@@ -163,9 +163,9 @@ impl Pet {
         }
         let scatter = self.scatter_of(options, Some(&image), &map)?;
         self.check_memory("scatter needs", self.memory_of_scatter(&scatter, &sizes)?)?;
-        let (crystals, given) = (&self.scanner()?.crystals, efficiencies.as_deref());
+        let (scanner, given) = (self.scanner()?, efficiencies.as_deref());
         let acquisition = &options.factors.acquisition;
-        let made = || Factors::new((sampling, &lattice), (crystals, given), None, acquisition);
+        let made = || Factors::new((sampling, &lattice), (scanner, given), None, acquisition);
         let factors = self.context.install(made)?;
         let sigma = HALF_LIGHT * time / FWHM_PER_SIGMA;
         let tails = |measured| Ok((measured, self.context.install(|| Tails::new(&scatter, sigma))?));

@@ -43,7 +43,7 @@ impl Pet {
         mut to: ArrayMut<4>,
     ) -> Result<()> {
         let lattice = *self.lattice()?;
-        let crystals = &self.scanner()?.crystals;
+        let scanner = self.scanner()?;
         let FactorOptions { acquisition, directions, .. } = options;
         let sampling = Sampling::new(self.view_set()?, &lattice, *directions)?;
         self.check_memory("factors need", self.memory_of_factors(options, &sampling, attenuation.map(Array::shape))?)?;
@@ -57,7 +57,7 @@ impl Pet {
             self.context.log(LogLevel::Warning, || doubt);
         }
         let given = efficiencies.as_deref();
-        let made = || Factors::new((sampling, &lattice), (crystals, given), map.as_ref(), acquisition);
+        let made = || Factors::new((sampling, &lattice), (scanner, given), map.as_ref(), acquisition);
         let factors = self.context.install(made)?;
         drop(values);
         match self.gpus().first() {

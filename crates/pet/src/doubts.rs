@@ -1,7 +1,7 @@
 //! Doubts about deposited events: units other than mm and ps, and lists that are mostly dropped.
 
 use super::dropped::Dropped;
-use super::events::{BLOCK, Block, NO_SET, Source};
+use super::events::{BLOCK, Block, MOST_SETS, Source};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::units::Short;
@@ -146,6 +146,16 @@ fn median(values: impl Iterator<Item = f64>) -> Result<f64> {
     Ok(*all.select_nth_unstable_by(middle, f64::total_cmp).1)
 }
 
+/// Of events that are dropped for their pairs.
+const NOT_MEASURED: &str =
+    "are of pairs of crystals that the scanner does not measure: modules or their groups may be in another order";
+
+/// Events whose pairs are not measured, though there are few of them: there should be none.
+pub(super) fn of_pairs(dropped: &Dropped, events: u64) -> Option<String> {
+    let Dropped { not_measured, .. } = *dropped;
+    (not_measured > 0).then(|| format!("{not_measured} of {events} events {NOT_MEASURED}; they are dropped"))
+}
+
 /// Why most events of a list have no place, where it is not for the lattice, which may be smaller than what was scanned.
 pub(super) fn lost(dropped: &Dropped, events: u64) -> Option<String> {
     if events < MIN_EVENTS as u64 {
@@ -153,6 +163,7 @@ pub(super) fn lost(dropped: &Dropped, events: u64) -> Option<String> {
     }
     let reasons = [
         (dropped.unknown, "have a crystal, a time bin or a label that is none: all are counted from 0"),
+        (dropped.not_measured, NOT_MEASURED),
         (dropped.outside_tilts, "are tilted beyond max_tilt: positions are x, y, z, with z along the scanner"),
         (dropped.not_finite, "have a NaN or Inf"),
         (dropped.equal_positions, "have twice the same position"),
@@ -174,6 +185,7 @@ pub(super) fn tell(dropped: &Dropped, lattice: &Lattice, events: u64) -> Option<
 fn all_causes(dropped: &Dropped, events: u64) -> String {
     let causes = [
         (dropped.unknown, "of a crystal, a time bin or a label that is none"),
+        (dropped.not_measured, "of a pair of crystals that is not measured"),
         (dropped.outside_lattice, "outside the lattice"),
         (dropped.outside_tilts, "tilted beyond max_tilt"),
         (dropped.not_finite, "with a NaN or Inf"),
@@ -191,7 +203,7 @@ fn look(events: &impl Source, lattice: &Lattice) -> Result<Vec<Seen>> {
     let mut block = Block::<f64>::new();
     for k in 0..blocks {
         let n = events.read(k * all / blocks * BLOCK, &mut block);
-        let known = (0..n).filter(|i| block.set[*i] != NO_SET);
+        let known = (0..n).filter(|i| block.set[*i] < MOST_SETS);
         for [x1, y1, z1, x2, y2, z2, time] in known.map(|i| block.event(i)) {
             let across = (x1 - x2).hypot(y1 - y2);
             let half = 0.5 * across.hypot(z1 - z2);

@@ -5,6 +5,8 @@
 pub struct Dropped {
     /// A crystal, a time bin or a label is none that there is.
     pub unknown: u64,
+    /// The pair of crystals is not measured.
+    pub not_measured: u64,
     /// A position or the time difference is NaN or Inf.
     pub not_finite: u64,
     /// Both positions are the same, so that there is no direction.
@@ -18,12 +20,13 @@ pub struct Dropped {
 }
 
 /// How many causes there are.
-pub(super) const CAUSES: usize = 6;
+pub(super) const CAUSES: usize = 7;
 
 impl Dropped {
     /// All of them.
     pub fn total(&self) -> u64 {
         self.unknown
+            + self.not_measured
             + self.not_finite
             + self.equal_positions
             + self.outside_tilts
@@ -34,6 +37,7 @@ impl Dropped {
     pub(super) fn add(self, other: Self) -> Self {
         Self {
             unknown: self.unknown + other.unknown,
+            not_measured: self.not_measured + other.not_measured,
             not_finite: self.not_finite + other.not_finite,
             equal_positions: self.equal_positions + other.equal_positions,
             outside_tilts: self.outside_tilts + other.outside_tilts,

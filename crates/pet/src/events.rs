@@ -14,12 +14,16 @@ pub(super) struct Block<P = f64> {
     pub(super) positions: [[P; BLOCK]; 6],
     /// t2 - t1 in ps.
     pub(super) time: [f64; BLOCK],
-    /// Which set of histo-images each belongs to, or [`NO_SET`].
+    /// Which set of histo-images each belongs to, [`NO_SET`] or [`NOT_MEASURED`].
     pub(super) set: [u32; BLOCK],
 }
 
 /// Of events that name what there is not.
 pub(super) const NO_SET: u32 = u32::MAX;
+/// Of events whose pair of crystals is not measured.
+pub(super) const NOT_MEASURED: u32 = u32::MAX - 1;
+/// Sets are fewer.
+pub(super) const MOST_SETS: u32 = NOT_MEASURED;
 
 impl<P: Value + Into<f64>> Block<P> {
     pub(super) fn new() -> Self {

@@ -7,7 +7,7 @@ use super::events::{self, EventArrays, Events, Source};
 use super::gpu::deposit::{Depositor, List, check_place};
 use super::lattice::Lattice;
 use super::plan::Pet;
-use super::scanner::{self, CrystalArrays, CrystalEvents, DetectedMut, Lost, Scanner};
+use super::scanner::{self, CrystalArrays, CrystalEvents, DetectedMut, Lost, Pairs, Scanner};
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::LogLevel;
 use isocenter_base::error::{Result, fail};
@@ -90,13 +90,24 @@ impl Pet {
         scanner::detect(&self.context, self.scanner()?, given, &Events::new(events)?, to)
     }
 
+    /// Sets which pairs of the scanner's crystals are measured, None: all of them.
+    pub fn set_pairs(&mut self, pairs: Option<Pairs>) -> Result<()> {
+        let Some(scanner) = &mut self.scanner else {
+            fail!(NotConfigured, "the plan has no scanner yet; isoc_pet_set_scanner comes first");
+        };
+        scanner.pairs = pairs;
+        self.depositor = None;
+        Ok(())
+    }
+
     fn tell_of_dropped(&self, seen: Option<impl Source>, lattice: &Lattice, count: usize, dropped: &Dropped) {
         let all = count as u64;
-        let Dropped { unknown, not_finite, equal_positions, outside_tilts, .. } = *dropped;
-        let located = all - unknown - not_finite - equal_positions - outside_tilts;
+        let Dropped { unknown, not_measured, not_finite, equal_positions, outside_tilts, .. } = *dropped;
+        let located = all - unknown - not_measured - not_finite - equal_positions - outside_tilts;
         let doubt = seen
             .and_then(|events| doubts::doubt(&events, lattice, dropped, located))
-            .or_else(|| doubts::lost(dropped, all));
+            .or_else(|| doubts::lost(dropped, all))
+            .or_else(|| doubts::of_pairs(dropped, all));
         if let Some(doubt) = doubt {
             self.context.log(LogLevel::Warning, || doubt);
         } else if let Some(fact) = doubts::tell(dropped, lattice, all) {

@@ -4,7 +4,7 @@
 //! time: see [`Quick`].
 
 use super::dropped::Dropped;
-use super::events::{BLOCK, Block, NO_SET, Source};
+use super::events::{BLOCK, Block, MOST_SETS, NO_SET, Source};
 use super::lattice::Lattice;
 use super::quick::{Event, Found, Quick};
 use super::response::HALF_LIGHT;
@@ -124,19 +124,21 @@ impl<'a> Places<'a> {
         }
         self.views.assign(&direction, &mut view);
         let mut bad = 0;
-        let (mut unknown, mut tilted, mut outside) = (0, 0, 0);
+        let (mut unknown, mut not_measured, mut tilted, mut outside) = (0, 0, 0, 0);
         for i in 0..BLOCK {
             let q = [place[0][i], place[1][i], place[2][i]];
             // Any non-finite number of the event makes one of these so; the difference is then NaN.
             let sum = q[0] + q[1] + q[2] + squares[i];
             #[expect(clippy::eq_op, reason = "vectors compare this in a way that memory checkers follow")]
             let good = (sum - sum == 0.0) & (squares[i] > 0.0);
-            let known = list.set[i] != NO_SET;
+            let known = list.set[i] < MOST_SETS;
+            let named = list.set[i] != NO_SET;
             let level = view[i] != NONE;
             let inside = (q[0] >= 0.0) & (q[0] < sides[0]) & (q[1] >= 0.0) & (q[1] < sides[1]);
             let inside = inside & (q[2] >= 0.0) & (q[2] < sides[2]);
             let counted = u64::from(i < n);
-            unknown += u64::from(!known) & counted;
+            unknown += u64::from(!named) & counted;
+            not_measured += u64::from(named & !known) & counted;
             bad += u64::from(known & !good) & counted;
             tilted += u64::from(known & good & !level) & counted;
             outside += u64::from(known & good & level & !inside) & counted;
@@ -152,6 +154,7 @@ impl<'a> Places<'a> {
             index[i] = if known & good & level & inside { bits } else { u64::MAX };
         }
         found.dropped.unknown += unknown;
+        found.dropped.not_measured += not_measured;
         found.dropped.outside_tilts += tilted;
         found.dropped.outside_lattice += outside;
         if bad > 0 {
@@ -181,7 +184,7 @@ fn causes(list: &Block, squares: &[f64; BLOCK], place: &[[f64; BLOCK]; 3], n: us
     for i in 0..n {
         let good = (place[0][i] + place[1][i] + place[2][i] + squares[i]).is_finite() && squares[i] > 0.0;
         match () {
-            () if good || list.set[i] == NO_SET => {}
+            () if good || list.set[i] >= MOST_SETS => {}
             () if !list.event(i).iter().all(|v| v.is_finite()) => dropped.not_finite += 1,
             () if squares[i] == 0.0 => dropped.equal_positions += 1,
             () => dropped.outside_lattice += 1,

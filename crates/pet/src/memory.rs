@@ -54,7 +54,7 @@ impl Pet {
         options.acquisition.check()?;
         let lattice = self.lattice()?;
         let map = map.map(|shape| self.map_of(options, &[], shape)).transpose()?;
-        let sizes = Sizes::new((sampling, lattice), &self.scanner()?.crystals, map.as_ref())?;
+        let sizes = Sizes::new((sampling, lattice), self.scanner()?, map.as_ref())?;
         Ok(self.with_held(match self.gpus() {
             [] => Memory { host: sizes.host(None), gpu: 0 },
             _ => gpu::factors::memory(&sizes, lattice.shape())?,
@@ -70,7 +70,7 @@ impl Pet {
     ) -> Result<ScatterSizes> {
         options.factors.acquisition.check()?;
         let lattice = self.lattice()?;
-        let factors = Sizes::new((sampling, lattice), &self.scanner()?.crystals, None)?;
+        let factors = Sizes::new((sampling, lattice), self.scanner()?, None)?;
         let input = scatter::input(lattice, &self.map_of(&options.factors, &[], map)?);
         let host = factors.kept().saturating_add(input);
         Ok(ScatterSizes { factors, input: Memory { host, gpu: 0 } })

@@ -6,7 +6,7 @@
 //! ([`angle_single`]), by 2 u for the errors of `d` and by 4 u for pi's, and as steps by 4 u of those. Farther than all that from a border, f64 finds the same.
 
 use super::dropped::Dropped;
-use super::events::{BLOCK, Block, NO_SET};
+use super::events::{BLOCK, Block, MOST_SETS, NO_SET};
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
 use super::views::{Rule, Views};
@@ -161,7 +161,7 @@ impl Quick {
             let (azimuth, tilt): (i32, i32) = unsafe {
                 (limit(step, self.azimuths).to_int_unchecked(), limit(interval, self.tilts).to_int_unchecked())
             };
-            let known = list.set[i] != NO_SET;
+            let known = list.set[i] < MOST_SETS;
             views[i] = (if step >= self.azimuths { 0 } else { azimuth }) * self.tilts as i32 + tilt;
             offsets[i] = offset;
             tilted += u32::from(known & sure & !level);
@@ -175,7 +175,9 @@ impl Quick {
             };
         }
         let unknown: u32 = list.set[..n].iter().map(|set| u32::from(*set == NO_SET)).sum();
+        let none: u32 = list.set[..n].iter().map(|set| u32::from(*set >= MOST_SETS)).sum();
         found.dropped.unknown += u64::from(unknown);
+        found.dropped.not_measured += u64::from(none - unknown);
         found.dropped.outside_tilts += u64::from(tilted);
         found.dropped.outside_lattice += u64::from(outside);
         let Self { view, set, .. } = *self;

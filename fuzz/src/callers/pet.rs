@@ -80,6 +80,7 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::contrast_recovery,
         Self::noise,
         Self::other_plans,
+        Self::pairs,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
@@ -535,6 +536,30 @@ impl Pet<'_> {
         if done {
             self.crystals = n;
         }
+        self.caller.done(done, None);
+    }
+
+    /// Two modules, of which some pairs are measured; NULL now and then, as what is left out.
+    fn pairs(&mut self) {
+        let handle = self.handle();
+        let dtypes = [U32, U32, F32].map(|dtype| self.caller.dtype(dtype));
+        // Values of u32 are eight times as large.
+        let whole = |k: usize| k as f64 / 8.0;
+        let [modules, groups] = if self.caller.input.odd(16).is_some() {
+            [Made::NONE; 2]
+        } else {
+            [
+                self.caller.input_tensor(&[self.crystals], dtypes[0], &|k| whole(k / 16 % 2), true),
+                self.caller.input_tensor(&[2, 2], dtypes[1], &|k| whole(usize::from(k != 0)), false),
+            ]
+        };
+        let side = i64::from(self.caller.input.byte() % 32);
+        let efficiencies = match self.caller.input.odd(3) {
+            Some(0) => Made::NONE,
+            Some(_) => self.caller.input_tensor(&[1, side, side], dtypes[2], &|k| 1.0 - 0.5 * plain(k), false),
+            None => self.caller.input_tensor(&[1], dtypes[2], &|k| 1.0 - 0.5 * plain(k), false),
+        };
+        let done = call!(self.caller, isoc_pet_set_pairs(handle, modules.tensor, groups.tensor, efficiencies.tensor));
         self.caller.done(done, None);
     }
 

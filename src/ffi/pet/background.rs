@@ -29,7 +29,7 @@ fn accidentals(pet: &Pet, duration: f64, window: f64) -> Result<Accidentals> {
 /// `crystals`: u8, u16 or u32 (events, 2); `labels`: u8, u16 or u32 (events), which of several sums a coincidence belongs to, NULL for 0 everywhere: so that prompts,
 /// labelled beyond them, are left out, and frames are told apart. `sums`: u32 (labels, crystals), which the caller has set to zeros before the first of several lists; without
 /// the first dimension where it is 1. All in host memory; a list may be empty. `dropped` may be NULL: there are crystals and labels that are `unknown`, pairs of one crystal
-/// (`equal_positions`), and pairs `outside_tilts` and, beyond the field of view, `outside_lattice`.
+/// (`equal_positions`), pairs that are `not_measured`, and pairs `outside_tilts` and, beyond the field of view, `outside_lattice`.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `dropped` has its struct_size set.
@@ -119,7 +119,7 @@ unsafe fn sets(sums: *const isoc_tensor) -> Result<usize> {
 }
 
 /// Writes the rates of single photons, 1/s, with which two crystals have 2 window duration s_i s_j delayed coincidences: those of the largest likelihood, of sums over fans
-/// by isoc_pet_fan_sums with the same `field_of_view` (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986).
+/// by isoc_pet_fan_sums with the same `field_of_view` (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986); of pairs by isoc_pet_set_pairs times their efficiency.
 ///
 /// `duration`: of the measurement, s. `window`: largest time difference of a delayed coincidence, ps; 0 means that of the scanner's time bins.
 /// `sums`: real or u32 (crystals); `singles`: f32 (crystals); in host memory.
@@ -146,8 +146,8 @@ pub unsafe extern "C" fn isoc_pet_singles(
     })
 }
 
-/// Writes the histo-images of random coincidences that are expected of crystals with these rates of single photons: 2 window duration s_i s_j of two crystals, anywhere on
-/// their faces, evenly in time. Crystals need a width and a height.
+/// Writes the histo-images of random coincidences that are expected of crystals with these rates of single photons: 2 window duration s_i s_j of two crystals, times the pair's efficiency
+/// of isoc_pet_set_pairs, anywhere on their faces, evenly in time. Crystals need a width and a height.
 ///
 /// `duration`: of the measurement, s. `window`: largest time difference of an event, ps, beyond which there are none; 0 means that of the scanner's time bins, and any without bins. `directions`: of each view, as in
 /// isoc_pet_factor_options. `singles`: real (crystals) in host memory, 1/s, as the scanner or isoc_pet_singles tells them. `histo_images`: f32 (views, nz, ny, nx), in host memory or on

@@ -105,9 +105,10 @@ const MAX_MAP: usize = 1 << 16;
 
 /// Writes the factors A_v of the plan's scanner, which isoc_pet_reconstruct takes: the part of the decays in a voxel that is measured in each view,
 /// times what makes them of activity. It is the mean over lines through the voxel, in any direction, of the efficiencies of both crystals that a line meets,
-/// 0 where it meets none, times exp(-integral of the attenuation), where the line is of the view. Crystals need a width and a height.
+/// 0 where it meets none, times exp(-integral of the attenuation), where the line is of the view. Of a line that crosses several crystals behind each other, all pairs are added up, each times what
+/// isoc_pet_set_pairs says. Crystals need a width and a height.
 ///
-/// `efficiencies`: real (crystals) in host memory, at least 0, the part of a photon's arrivals on the face that are detected; NULL for 1 everywhere.
+/// `efficiencies`: real (crystals) in host memory, at least 0, the part of all photons along a line across the crystal that it detects; NULL: every photon that meets a crystal is detected, by the first.
 /// `attenuation`: real (nz, ny, nx) in host memory, 1/mm at 511 keV, of any size and place (see the options); NULL for none. `options` may be NULL.
 /// `factors`: f32 (views, nz, ny, nx), in host memory or on the plan's GPU, which computes them if there is one.
 ///

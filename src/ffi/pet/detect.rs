@@ -21,7 +21,7 @@ pub struct isoc_pet_lost {
     pub events: u64,
     /// The line meets no crystal at one end or the other, or both positions are the same, or not finite.
     pub missed: u64,
-    /// By the crystals' efficiencies.
+    /// By the efficiencies of the crystals and the pair.
     pub undetected: u64,
     /// The time difference is in no time bin.
     pub outside_window: u64,
@@ -34,10 +34,10 @@ unsafe impl Sized32 for isoc_pet_lost {
 }
 
 /// What the plan's scanner makes of events that have positions, as isoc_pet_simulate's do: the crystals that their lines meet, each of which detects with the
-/// probability of its efficiency. So simulated scans, and lists of positions, become lists for isoc_pet_deposit_crystals. An event stays at its place on the
+/// probability of its efficiency, of several behind each other one at most, and the pair with the probability of its own (isoc_pet_set_pairs). So simulated scans, and lists of positions, become lists for isoc_pet_deposit_crystals. An event stays at its place on the
 /// line: t2 - t1 is that between its crystals.
 ///
-/// First three as in isoc_pet_deposit; `efficiencies`: real (crystals), 0 to 1, NULL for 1 everywhere; `crystals`: u32 (events, 2), 2^32 - 1 both for an event
+/// First three as in isoc_pet_deposit; `efficiencies`: real (crystals), 0 to 1, and so the sum of those behind each other; NULL: the first that a line meets detects; `crystals`: u32 (events, 2), 2^32 - 1 both for an event
 /// that is lost; `times`: u8, u16 or u32 (events) of time bins, or real (events) in ps. All in host memory. `seed` of the random numbers: the same events for the
 /// same seed, whatever the threads. `lost` may be NULL.
 ///

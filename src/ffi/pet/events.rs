@@ -33,6 +33,8 @@ pub struct isoc_pet_dropped {
     pub overflow: u64,
     /// Comes before the others: a crystal or a time bin is none of the scanner's, or a label none of the histo-images'.
     pub unknown: u64,
+    /// Comes after `unknown`, before the others: the scanner does not measure the pair of crystals (isoc_pet_set_pairs).
+    pub not_measured: u64,
 }
 
 // SAFETY: numbers; all zero is valid.
@@ -43,7 +45,8 @@ unsafe impl Sized32 for isoc_pet_dropped {
 
 impl isoc_pet_dropped {
     pub(super) fn of(found: Dropped) -> Self {
-        let Dropped { unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow } = found;
+        let Dropped { unknown, not_measured, not_finite, equal_positions, outside_tilts, outside_lattice, overflow } =
+            found;
         Self {
             struct_size: 0,
             reserved: 0,
@@ -54,6 +57,7 @@ impl isoc_pet_dropped {
             outside_lattice,
             overflow,
             unknown,
+            not_measured,
         }
     }
 }

@@ -127,7 +127,8 @@ pub unsafe extern "C" fn isoc_pet_block_crystals(
 
 /// Sets the scanner that events of isoc_pet_deposit_crystals are of. `positions`: real (crystals, 3) of x, y, z in mm from the centre of the
 /// lattice: where in a crystal photons are detected on average. `normals`: real (crystals, 3), which way faces look, of any length; NULL: to
-/// the z axis. Both in host memory, copied. It holds whatever the geometry.
+/// the z axis. Both in host memory, copied. It holds whatever the geometry. Crystals may lie behind others, as where the depth of interaction is told: lines cross up to 8 of them.
+/// isoc_pet_set_pairs says which pairs are measured.
 ///
 /// # Safety
 /// Pointers are NULL or valid.
@@ -181,7 +182,7 @@ pub unsafe extern "C" fn isoc_pet_set_scanner(
             normal.as_ref().map(|n| n as &dyn Fn(usize) -> [f64; 3]),
             [given.crystal_width, given.crystal_height],
         )?;
-        pet.set_scanner(Scanner { crystals, time_bins: edges.map(TimeBins::new).transpose()? });
+        pet.set_scanner(Scanner { time_bins: edges.map(TimeBins::new).transpose()?, ..crystals.into() });
         Ok(())
     })
 }
@@ -194,7 +195,7 @@ pub unsafe extern "C" fn isoc_pet_set_scanner(
 /// the scanner, or real (events) of t2 - t1 in ps, positive where the event is nearer to the first crystal; `labels`: u8, u16 or u32
 /// (events), NULL for 0 everywhere. Of any strides, as fields of records have them, in host memory or, with histo-images on a GPU, all on that GPU.
 /// A list may be empty. `first_event` is the number of the list's first event in the scan, so that a scan in several lists is as one in one.
-/// `dropped` may be NULL; events of crystals, bins and labels that there are not are dropped and counted as `unknown`.
+/// `dropped` may be NULL; events of crystals, bins and labels that there are not are dropped and counted as `unknown`, those of pairs that isoc_pet_set_pairs has 0 for as `not_measured`.
 /// After an error (cancel, memory) part of the events may have been added.
 ///
 /// # Safety

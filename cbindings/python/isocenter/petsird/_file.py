@@ -7,6 +7,7 @@ import numpy
 
 from ..errors import wrong
 from . import _axis, _yardl
+from ._pairs import pairs_of
 from ._values import numbers
 
 #: Half the speed of light, mm/ps.
@@ -42,8 +43,8 @@ class Scanner:
         Full width at half maximum at 511 keV over that, and the window in keV; 0 where the file does not say.
     efficiencies : array or None
         Of crystals, the sum over their energy bins. None: the file has none.
-    has_pair_efficiencies : bool
-        The file has efficiencies of pairs of crystals besides, other than 1.
+    pairs : Pairs or None
+        Which pairs of modules are in coincidence, and efficiencies of their crystals' pairs, as `PET.set_pairs` takes them; None: all are, with 1.
     turn : array
         (3, 3) of 0 and 1: from the file's axes to those of positions and normals, of which z is the scanner's.
     """
@@ -60,13 +61,15 @@ class Scanner:
     energy_lower: float = 0.0
     energy_upper: float = 0.0
     efficiencies: object = None
-    has_pair_efficiencies: bool = False
+    pairs: object = None
     turn: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.eye(3))
 
-    def set_on(self, pet):
-        """Sets the plan's scanner."""
-        pet.set_scanner(self.positions, self.normals, crystal_width=self.crystal_width, crystal_height=self.crystal_height,
+    def set_on(self, pet, centre=(0.0, 0.0, 0.0)):
+        """Sets the plan's scanner, with the lattice's centre at a place of the file's frame, mm."""
+        pet.set_scanner(self.positions - centre, self.normals, crystal_width=self.crystal_width, crystal_height=self.crystal_height,
                         time_edges=self.time_edges)
+        if self.pairs is not None:
+            pet.set_pairs(*self.pairs)
 
 
 def read_scanner(path, *, depth=None):
@@ -188,11 +191,16 @@ def scanner_of(header, depth=None):
     of_energy = [numbers(bins.edges, "edges of energy bins") for bins in scanner.event_energy_bin_edges[:count]]
     energies = tuple(max(1, len(bins) - 1) for bins in of_energy)
     lower, upper = _one([(float(bins[0]), float(bins[-1])) for bins in of_energy if len(bins) > 1], "energy windows", (0.0, 0.0))
+    pairs = pairs_of(scanner, energies)
+    efficiencies = _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies)
+    if efficiencies is None and pairs is not None and pairs.efficiencies is not None:
+        # All is in those of pairs.
+        efficiencies = numpy.ones(first[-1])
     width_of_time = _one(numbers([v for _, _, v in _triangle(scanner.tof_resolution, count, "resolutions of time")], "resolutions of time").tolist(), "resolutions of time", 0.0)
     return Scanner(numpy.concatenate(positions), numpy.concatenate(normals), float(width), float(height), -edges[::-1] / HALF_LIGHT,
                    tuple(first[:-1]), energies, scanner.model_name, width_of_time / HALF_LIGHT,
                    _one(numbers(scanner.energy_resolution_at_511, "energy resolutions").tolist(), "energy resolutions", 0.0), lower, upper,
-                   _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies), _has_pairs(scanner.detection_efficiencies), turn)
+                   efficiencies, pairs, turn)
 
 
 def _triangle(rows, count, what):
@@ -245,11 +253,6 @@ def _efficiencies(found, crystals, energies):
             raise wrong(ValueError, f"modules of type {kind} have detection efficiencies below 0")
         sums.append(values.reshape(count, bins).sum(axis=1))
     return numpy.concatenate(sums)
-
-
-def _has_pairs(found):
-    vectors = [one for row in found.module_pair_efficiencies_vectors or [] for vector in row for one in vector or []]
-    return any((numbers(one.values, "efficiencies of pairs") != 1).any() for one in vectors)
 
 
 def _square(transform):

@@ -57,8 +57,7 @@ def plan(context, scanner, lattice):
     nz, ny, nx = lattice.shape
     pet = PET(context, nx=nx, ny=ny, nz=nz, voxel_x=lattice.voxel, azimuths=lattice.azimuths, tilts=lattice.tilts, max_tilt=lattice.max_tilt)
     pet.set_response(tof_fwhm=lattice.tof_fwhm, radial_fwhm=lattice.width, axial_fwhm=lattice.width)
-    pet.set_scanner(scanner.positions - lattice.centre, scanner.normals, crystal_width=scanner.crystal_width, crystal_height=scanner.crystal_height,
-                    time_edges=scanner.time_edges)
+    scanner.set_on(pet, lattice.centre)
     return pet
 
 

@@ -283,6 +283,9 @@ class _Scan:
         self.found = self._read(events, count)
         for words in events.doubts:
             doubt(words)
+        for of in self.found:
+            if of.dropped is not None and of.dropped.not_measured:
+                doubt(f"{of.dropped.not_measured} of {of.prompts} prompts are of pairs of crystals that the file says are not measured: they are dropped")
         _check_counts(self.found, events, self.sums, doubt)
 
     def _read(self, events, count):
@@ -415,8 +418,6 @@ def _check_counts(found, events, sums, doubt):
 def _doubt_scanner(scanner, isotope, map, doubt):
     if scanner.efficiencies is None:
         doubt("the file has no efficiencies of its crystals, so that they are taken to detect every photon: values are too small by the square of what they detect")
-    if scanner.has_pair_efficiencies:
-        doubt("the file's efficiencies of pairs of crystals are not used: what is geometry in them is in the factors")
     if map is None:
         doubt("there is no map of attenuation: neither attenuation nor scatter is taken off")
     if isotope.name in REMARKS:

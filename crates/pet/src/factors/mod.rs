@@ -4,8 +4,8 @@
 //!
 //! `A_v(x) = 1 / (2 pi) integral over the view's cone of e_i e_j exp(-P) dO`
 //!
-//! for lines through x: i and j are the crystals that a line meets, e their efficiencies, 0 where it meets none, and P the integral of the attenuation
-//! along it (S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009, have the histo-images that these belong to).
+//! for lines through x: e_i and e_j are sums over the crystals that a line crosses at either end, one behind the other, of their efficiencies, 0 where it meets none (where pairs
+//! of crystals have efficiencies of their own, their product is the sum over all pairs), and P the integral of the attenuation along it (S. Matej et al., IEEE Trans. Med. Imag. 28(5), 2009, have the histo-images that these belong to).
 //!
 //! Each view is cut into cones, and these into directions. Lines of a direction fill the lattice, two a voxel across and along z, each anywhere within what it
 //! stands for. So a voxel has the mean over nine lines of each direction, as far as they are in it: a few hundred of a view. P is that of the cone's middle.
@@ -39,7 +39,7 @@ pub(super) use tables::{Between, Detectors, seed};
 
 use super::lattice::Lattice;
 use super::response::HALF_LIGHT;
-use super::scanner::{Crystals, Surface};
+use super::scanner::{Scanner, Surface};
 use isocenter_base::array::ArrayMut;
 use isocenter_base::context::{Context, Job, Stage};
 use isocenter_base::cpu::buffer::{Buffer, copied, filled};
@@ -53,9 +53,9 @@ pub const MAX_DIRECTIONS: usize = 1 << 14;
 
 /// What factors are made of.
 #[derive(Debug)]
-pub(super) struct Factors {
+pub(super) struct Factors<'a> {
     pub(super) lattice: Lattice,
-    pub(super) detectors: Detectors,
+    pub(super) detectors: Detectors<'a>,
     pub(super) map: Option<Map>,
     pub(super) views: Vec<OfView>,
     /// Of what has a density of 1 steradian.
@@ -106,50 +106,61 @@ impl Accidentals {
 /// Picoseconds of a second.
 const PICO: f64 = 1e12;
 
-impl Factors {
-    /// `efficiencies` of all crystals, 1 where there are none.
+impl<'a> Factors<'a> {
+    /// `efficiencies` of all crystals; without them every photon that meets a crystal is detected.
     pub(super) fn new(
         of: (Sampling, &Lattice),
-        (crystals, efficiencies): (&Crystals, Option<&[f32]>),
+        (scanner, given): (&'a Scanner, Option<&[f32]>),
         attenuation: Option<&AttenuationMap>,
         acquisition: &Acquisition,
     ) -> Result<Self> {
         acquisition.check()?;
-        let efficiencies = match efficiencies {
+        let efficiencies = match given {
             Some(given) => {
                 check_parts("efficiencies", given)?;
                 copied(given)?
             }
-            None => filled(crystals.count(), 1.0)?,
+            None => filled(scanner.crystals.count(), 1.0)?,
         };
-        let detectors = Detectors { surface: Surface::new(crystals)?, efficiencies, accidental: None };
+        let detectors = Detectors {
+            surface: Surface::new(&scanner.crystals)?,
+            efficiencies,
+            first_alone: given.is_none(),
+            pairs: scanner.pairs.as_ref(),
+            accidental: None,
+        };
         let scale = acquisition.decays(of.1.voxel_volume()) / TAU;
-        Self::with(of, (crystals, detectors), attenuation, scale)
+        Self::with(of, (scanner, detectors), attenuation, scale)
     }
 
-    /// Random coincidences of crystals that detect so many `singles` a second: two of them make `2 w s_i s_j` a second in a window of +-w. Anywhere on the crystals and in
+    /// Random coincidences of crystals that detect so many `singles` a second: two of them make `2 w s_i s_j`, times the pair's own efficiency, a second in a window of +-w. Anywhere on the crystals and in
     /// the window, these are `2 s_i s_j / c r^2 / (a_i a_j cos cos)` a second, a mm^2 sr of lines and a mm along them, for crystals of areas a at a distance r.
     pub(super) fn accidentals(
         (sampling, lattice): (Sampling, &Lattice),
-        (crystals, singles): (&Crystals, &[f32]),
+        (scanner, singles): (&'a Scanner, &[f32]),
         of: &Accidentals,
     ) -> Result<Self> {
         of.check()?;
         check_parts("singles", singles)?;
         let reach = HALF_LIGHT * of.window;
-        let detectors =
-            Detectors { surface: Surface::new(crystals)?, efficiencies: copied(singles)?, accidental: Some(reach) };
+        let detectors = Detectors {
+            surface: Surface::new(&scanner.crystals)?,
+            efficiencies: copied(singles)?,
+            first_alone: false,
+            pairs: scanner.pairs.as_ref(),
+            accidental: Some(reach),
+        };
         let scale = lattice.voxel_volume() * of.duration / (PICO * HALF_LIGHT);
-        Self::with((sampling, lattice), (crystals, detectors), None, scale)
+        Self::with((sampling, lattice), (scanner, detectors), None, scale)
     }
 
     fn with(
         (sampling, lattice): (Sampling, &Lattice),
-        (crystals, detectors): (&Crystals, Detectors),
+        (scanner, detectors): (&Scanner, Detectors<'a>),
         attenuation: Option<&AttenuationMap>,
         scale: f64,
     ) -> Result<Self> {
-        let sizes = Sizes::new((&sampling, lattice), crystals, attenuation)?;
+        let sizes = Sizes::new((&sampling, lattice), scanner, attenuation)?;
         let map = attenuation.map(|map| Map::new(map, lattice)).transpose()?;
         Ok(Self { lattice: *lattice, detectors, map, views: sampling.into_views()?, scale, sizes })
     }

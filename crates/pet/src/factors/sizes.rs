@@ -5,14 +5,16 @@ use super::cones::FINE;
 use super::sampling::Sampling;
 use super::tables::Between;
 use crate::lattice::Lattice;
-use crate::scanner::{Crystals, Plane, Surface};
+use crate::scanner::{Pairs, Plane, Scanner, Surface};
 use isocenter_base::error::Result;
 
 /// What their memory depends on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     crystals: u64,
-    /// Of the surface's map.
+    /// Bytes of their pairs' efficiencies.
+    pairs: u64,
+    /// Of the surface's maps.
     cells: u64,
     /// Bytes while the surface and the views are made.
     made: u64,
@@ -31,12 +33,13 @@ pub(crate) struct Sizes {
 impl Sizes {
     pub(crate) fn new(
         (sampling, lattice): (&Sampling, &Lattice),
-        crystals: &Crystals,
+        scanner: &Scanner,
         map: Option<&AttenuationMap>,
     ) -> Result<Self> {
-        let surface = Surface::size(crystals)?;
+        let surface = Surface::size(&scanner.crystals)?;
         let mut sizes = Self {
-            crystals: crystals.count() as u64,
+            crystals: scanner.crystals.count() as u64,
+            pairs: scanner.pairs.as_ref().map_or(0, Pairs::bytes),
             cells: surface.cells as u64,
             made: surface.making + sampling.bytes(),
             copied: map.map_or(0, |map| map.shape.iter().map(|n| *n as u64).product()),
@@ -93,6 +96,6 @@ impl Sizes {
         let rows = self.across.saturating_mul(size_of::<Between>()) as u64;
         // A copy on its way to the caller besides.
         let others = self.crystals * size_of::<Plane>() as u64 + (self.directions * direction + 2 * volume) as u64;
-        floats.saturating_mul(size_of::<f32>() as u64).saturating_add(rows).saturating_add(others)
+        floats.saturating_mul(size_of::<f32>() as u64).saturating_add(rows).saturating_add(others + self.pairs)
     }
 }

@@ -3,16 +3,19 @@
 use super::attenuation::Map;
 use super::cones::{Cone, Direction, FINE, Lines};
 use crate::bits::{centred, mix};
-use crate::scanner::Surface;
+use crate::scanner::{Crossed, Nears, Pairs, Surface};
 use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::simd::{Plain, vectorised};
 
 /// Crystals as lines meet them.
-#[derive(Clone, Debug)]
-pub(crate) struct Detectors {
+#[derive(Debug)]
+pub(crate) struct Detectors<'a> {
     pub(crate) surface: Surface,
     /// Of each crystal; of random coincidences, how many photons each detects a second.
     pub(crate) efficiencies: Vec<f32>,
+    /// Every photon is detected, by the first crystal that it meets: those behind it detect none.
+    pub(crate) first_alone: bool,
+    pub(crate) pairs: Option<&'a Pairs>,
     /// Of random coincidences: how far from the middle of a line they are at most, mm.
     pub(crate) accidental: Option<f64>,
 }
@@ -25,8 +28,8 @@ pub(crate) fn seed(view: usize, direction: usize) -> u32 {
     mix((view as u32).wrapping_mul(0x9e37_79b9) ^ direction as u32)
 }
 
-impl Detectors {
-    /// Lines of a direction in row `i` along `s`, products of efficiencies times the part of photons that gets through their cells, if there is a map. Each has a `z`
+impl Detectors<'_> {
+    /// Lines of a direction in row `i` along `s`, efficiencies of all pairs of crystals that they cross times the part of photons that gets through their cells, if there is a map. Each has a `z`
     /// of its own, and every eighth the same direction and `s`, all anywhere in what they stand for: so that a voxel's lines have no pattern that crystals might have,
     /// too. Lines with an even number come first, then the others: those of voxels one above the other are neighbours.
     pub(super) fn measured(
@@ -39,33 +42,52 @@ impl Detectors {
     ) -> Between {
         let fans: [Fan; FANS] =
             std::array::from_fn(|fan| Fan::new(lines, direction, seed ^ (i * FANS + fan) as u32, i));
-        let mut near = [[None; 2]; FANS];
+        let mut near = [[Nears::default(); 2]; FANS];
         let mut between = [f32::INFINITY; 2];
         let cells = lines.count[1];
         for j in 0..FINE * cells {
             let (Fan { bits, flat, along }, [front, rear]) = (&fans[j % FANS], &mut near[j % FANS]);
             let z = lines.height(Lines::fine(j, centred(bits ^ (j as u32).wrapping_mul(0x85eb_ca6b), 3)));
             let place = [flat[0], flat[1], z];
-            let ahead = self.surface.meet_near(front, place, *along);
-            let behind = ahead.and_then(|_| self.surface.meet_near(rear, place, along.map(|c| -c)));
+            let ahead = self.surface.crossed_near(front, place, *along);
             let mut value = 0.0;
-            if let (Some((a, t)), Some((b, u))) = (behind, ahead) {
-                value = self.efficiencies[a] * self.efficiencies[b];
-                let mut ends = [t, u];
-                if let Some(reach) = self.accidental {
-                    let planes = self.surface.parts().planes;
-                    value *= ((t + u) * (t + u) / (planes[a].facing(*along) * planes[b].facing(*along))) as f32;
-                    let middle = 0.5 * (u - t);
-                    ends = [reach - middle, reach + middle];
-                }
-                if value > 0.0 {
-                    between = [between[0].min(ends[0] as f32), between[1].min(ends[1] as f32)];
-                    value *= through.map_or(1.0, |part| part[j / FINE]);
-                }
+            if !ahead.all().is_empty() {
+                let behind = self.surface.crossed_near(rear, place, along.map(|c| -c));
+                value = self.line([&behind, &ahead], *along, &mut between);
+            }
+            if value > 0.0 {
+                value *= through.map_or(1.0, |part| part[j / FINE]);
             }
             out[j % FINE * cells + j / FINE] = value;
         }
         between
+    }
+
+    /// What a line is measured with, by all pairs of crystals that it crosses behind and ahead; `between` becomes as small as they make it.
+    #[inline(always)]
+    fn line(&self, ends: [&Crossed; 2], along: [f64; 3], between: &mut Between) -> f32 {
+        let [behind, ahead] = ends.map(|end| if self.first_alone { end.first() } else { end.all() });
+        let mut sum = 0.0;
+        for (a, t) in behind.iter().copied() {
+            for (b, u) in ahead.iter().copied() {
+                let mut value = self.efficiencies[a] * self.efficiencies[b];
+                if let Some(pairs) = self.pairs {
+                    value *= pairs.efficiency(a, b);
+                }
+                let mut ends = [t, u];
+                if let Some(reach) = self.accidental {
+                    let planes = self.surface.parts().planes;
+                    value *= ((t + u) * (t + u) / (planes[a].facing(along) * planes[b].facing(along))) as f32;
+                    let middle = 0.5 * (u - t);
+                    ends = [reach - middle, reach + middle];
+                }
+                if value > 0.0 {
+                    *between = [between[0].min(ends[0] as f32), between[1].min(ends[1] as f32)];
+                    sum += value;
+                }
+            }
+        }
+        sum
     }
 }
 

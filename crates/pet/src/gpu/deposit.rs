@@ -1,11 +1,12 @@
 //! Launches `kernels/pet/deposit.cu`: events into histo-images that are in the GPU's memory. Counts are whole numbers, so that the order in which
 //! they are added does not matter: the result is the processor's.
 
+use super::pairs::Measured;
 use crate::dropped::{CAUSES, Dropped};
 use crate::events::EventArrays;
 use crate::lattice::Lattice;
 use crate::response::HALF_LIGHT;
-use crate::scanner::{CrystalArrays, Scanner};
+use crate::scanner::{CrystalArrays, Pairs, Scanner};
 use crate::views::{Rule, Views};
 use isocenter_base::array::{Array, ArrayMut, DType, Element, host};
 use isocenter_base::context::{Context, Stage};
@@ -69,8 +70,9 @@ struct Arguments {
     crystals: u32,
     bin_count: u32,
     first_event: u64,
+    pairs: Measured,
 }
-mirrored!(Arguments, 304);
+mirrored!(Arguments, 336);
 
 /// Events that are brought to the GPU at a time at most, and at least; and that are launched at a time where they are there: a wish to cancel is
 /// heard in between.
@@ -129,6 +131,8 @@ struct Table {
     bins: DeviceMemory,
     crystals: u32,
     bin_count: u32,
+    /// Members, groups and values of pairs, and where they are.
+    pairs: Option<([DeviceMemory; 3], Measured)>,
 }
 
 /// Counts events on a GPU, of one geometry and one scanner.
@@ -159,13 +163,14 @@ impl Depositor {
             }
         };
         let table = match scanner {
-            Some(Scanner { crystals, time_bins }) => {
+            Some(Scanner { crystals, time_bins, pairs }) => {
                 let bins = time_bins.as_ref().map_or(&[[0.0; 2]][..], |bins| bins.bins());
                 Some(Table {
                     faces: DeviceMemory::from_slice(device, crystals.faces())?,
                     bins: DeviceMemory::from_slice(device, bins.as_flattened())?,
                     crystals: crystals.count() as u32,
                     bin_count: bins.len() as u32 - 1,
+                    pairs: pairs.as_ref().map(|pairs| tables_of(device, pairs)).transpose()?,
                 })
             }
             None => None,
@@ -176,7 +181,8 @@ impl Depositor {
     /// Bytes of its tables.
     pub(crate) fn bytes(&self) -> u64 {
         let search = self.search.as_ref().map_or(0, |s| s.starts.bytes() + s.candidates.bytes() + s.directions.bytes());
-        let table = self.table.as_ref().map_or(0, |t| t.faces.bytes() + t.bins.bytes());
+        let of_pairs = |t: &Table| t.pairs.as_ref().map_or(0, |(all, _)| all.iter().map(DeviceMemory::bytes).sum());
+        let table = self.table.as_ref().map_or(0, |t| t.faces.bytes() + t.bins.bytes() + of_pairs(t));
         (search + table) as u64
     }
 
@@ -209,8 +215,17 @@ impl Depositor {
                 }
                 let mut found = [0u64; CAUSES];
                 this.queue.fetch(this.dropped.address(), &mut found)?;
-                let [unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow] = found;
-                Ok(Dropped { unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow })
+                let [unknown, not_finite, equal_positions, outside_tilts, outside_lattice, overflow, not_measured] =
+                    found;
+                Ok(Dropped {
+                    unknown,
+                    not_measured,
+                    not_finite,
+                    equal_positions,
+                    outside_tilts,
+                    outside_lattice,
+                    overflow,
+                })
             };
             let done = then_wait(&mut &*self, work, |this| this.queue.stream.synchronize());
             // Pieces are of use to a call alone.
@@ -291,6 +306,7 @@ impl Depositor {
             crystals: table.map_or(0, |t| t.crystals),
             bin_count: table.map_or(0, |t| t.bin_count),
             first_event,
+            pairs: table.and_then(|t| t.pairs.as_ref()).map_or(Measured::default(), |(_, measured)| *measured),
         };
         // SAFETY: the struct mirrors the kernel's; arrays of these sizes, those of the pool until the stream has passed this; the GPU is current.
         unsafe { self.queue.each((&crate::images::DEPOSIT, kernel), n, &arguments) }
@@ -340,6 +356,17 @@ impl Depositor {
         unsafe { self.queue.staging.upload(&self.queue.stream, Span::new(memory.address(), count), fill)? };
         Ok(memory)
     }
+}
+
+fn tables_of(device: &Arc<Device>, pairs: &Pairs) -> Result<([DeviceMemory; 3], Measured)> {
+    let (members, groups, values, _) = pairs.parts();
+    let tables = [
+        DeviceMemory::from_slice(device, members)?,
+        DeviceMemory::from_slice(device, groups)?,
+        DeviceMemory::from_slice(device, values)?,
+    ];
+    let addresses = tables.each_ref().map(DeviceMemory::address);
+    Ok((tables, Measured::new(pairs, addresses)))
 }
 
 /// An error unless events are where histo-images on a GPU can have them.

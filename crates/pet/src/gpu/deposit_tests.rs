@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::events::interleaved;
-use crate::scanner::{Blocks, Crystals, TimeBins};
+use crate::scanner::{Blocks, Crystals, Pairs, TimeBins};
 use crate::view::View;
 use crate::{Pet, deposit};
 use isocenter_base::array::{DType, Layout};
@@ -183,10 +183,13 @@ fn places_are_checked() {
     assert!(error.contains("first_positions is in a GPU's memory; with histo-images in host memory"), "{error}");
 }
 
+/// Blocks of a ring.
+const AROUND: u32 = 20;
+
 /// Crystals about the lattice, two bins of time, two labels; a few that are none of these.
 fn crystal_events(count: usize) -> (Scanner, Vec<u16>, Vec<u8>, Vec<u32>) {
     let blocks = Blocks {
-        blocks: 20,
+        blocks: AROUND as usize,
         block_rings: 3,
         across: 5,
         along: 4,
@@ -199,7 +202,13 @@ fn crystal_events(count: usize) -> (Scanner, Vec<u16>, Vec<u8>, Vec<u32>) {
     let crystals = blocks.count().expect("crystals");
     let normal = |k| blocks.crystal(k)[1];
     let table = Crystals::new(crystals, |k| blocks.crystal(k)[0], Some(&normal), [4.5, 2.5]).expect("crystals");
-    let scanner = Scanner { crystals: table, time_bins: Some(TimeBins::new(&[-300.0, 10.0, 350.0]).expect("bins")) };
+    let bins = TimeBins::new(&[-300.0, 10.0, 350.0]).expect("bins");
+    // Blocks that face each other are not measured, and some elements of the others.
+    let modules: Vec<u32> = (0..crystals as u32).map(|k| k % (5 * AROUND) / 5).collect();
+    let group = |k: usize| u32::from((k / AROUND as usize).abs_diff(k % AROUND as usize) != AROUND as usize / 2);
+    let values = (0..60 * 60).map(|k| if k % 7 == 0 { 0.0 } else { 0.5 }).collect();
+    let pairs = Pairs::new(&modules, (0..AROUND.pow(2) as usize).map(group).collect(), (60, values)).expect("pairs");
+    let scanner = Scanner { time_bins: Some(bins), pairs: Some(pairs), ..table.into() };
     let mut random = StdRng::seed_from_u64(4);
     let mut below = |n: u16| random.random_range(0..n);
     let pairs = (0..2 * count).map(|k| if k % 101 == 0 { 5 } else { below(crystals as u16 + 1) }).collect();
@@ -235,7 +244,10 @@ fn crystals_are_counted_as_on_the_processor() {
             let to = ArrayMut::of(&mut expected, shape).expect("counts");
             let dropped = deposit::deposit_crystals(&processor, &views, &lattice(), (&scanner, &list(here, None)), to)
                 .expect("success");
-            assert!(dropped.unknown > 1000 && dropped.total() < count as u64 * 9 / 10, "{dropped:?}");
+            assert!(
+                dropped.unknown > 1000 && dropped.not_measured > 1000 && dropped.total() < count as u64 * 9 / 10,
+                "{dropped:?}"
+            );
             let options = ContextOptions { compute: Compute::Gpus(vec![0]), gpu_memory_cap: cap, ..Default::default() };
             let mut pet = Pet::new(Arc::new(Context::new(options).expect("a context")));
             pet.set_geometry(lattice(), views.clone()).expect("a geometry");

@@ -1,9 +1,10 @@
 //! Launches `kernels/pet/factors.cu`: factors of all views, view by view.
 
 use super::array::{Copies, Place};
+use super::pairs::Measured;
 use crate::bytes::Memory;
 use crate::factors::{Between, Cone, FINE, Factors, Sizes, seed};
-use crate::scanner::Plane;
+use crate::scanner::{Pairs, Plane};
 use isocenter_base::array::ArrayMut;
 use isocenter_base::context::{Context, Stage};
 use isocenter_base::error::Result;
@@ -81,8 +82,11 @@ struct Arguments {
     first: [f64; 2],
     voxel: [f64; 2],
     accidental: f64,
+    pairs: Measured,
+    layers: i32,
+    first_alone: i32,
 }
-mirrored!(Arguments, 280);
+mirrored!(Arguments, 320);
 mirrored!(Plane, 96);
 
 /// What all views have in common, on the GPU.
@@ -90,6 +94,8 @@ pub(super) struct Common {
     planes: Lent,
     seen: Lent,
     efficiencies: Lent,
+    /// Members, groups and values.
+    pairs: Option<[Lent; 3]>,
     map: Option<Lent>,
     pub(super) volume: Lent,
     through: Option<Lent>,
@@ -143,6 +149,7 @@ impl Common {
             planes: queue.upload(surface.planes)?,
             seen: queue.upload(surface.seen)?,
             efficiencies: queue.upload(&factors.detectors.efficiencies)?,
+            pairs: factors.detectors.pairs.map(|pairs| tables_of(queue, pairs)).transpose()?,
             map: factors.map.as_ref().map(|map| queue.upload(&map.values)).transpose()?,
             volume: queue.pool.take(place.bytes())?,
             through: factors.map.as_ref().map(|_| floats(most.cone_cells)).transpose()?,
@@ -225,6 +232,12 @@ impl Common {
             first: [0, 1].map(|axis| lattice.position(axis, 0)),
             voxel: [vx, vy],
             accidental: factors.detectors.accidental.unwrap_or(0.0),
+            pairs: match (factors.detectors.pairs, &self.pairs) {
+                (Some(pairs), Some(tables)) => Measured::new(pairs, tables.each_ref().map(|table| table.address())),
+                _ => Measured::default(),
+            },
+            layers: surface.layers as i32,
+            first_alone: i32::from(factors.detectors.first_alone),
         };
         let warps = |count: usize| Launch { grid: [count.div_ceil(WARPS), 1, 1], block: [32 * WARPS, 1, 1], shared: 0 };
         let kernel = |name| queue.device.function(IMAGE, name);
@@ -236,10 +249,16 @@ impl Common {
                 kernel("factors_through")?.launch(&queue.stream, warps(tasks), &arguments)?;
             }
             let tasks = directions.len() * FINE * lines.count[0];
-            kernel("factors_measured")?.launch(&queue.stream, warps(tasks), &arguments)?;
+            let of_layers = if surface.layers > 1 { "factors_measured_by_layers" } else { "factors_measured" };
+            kernel(of_layers)?.launch(&queue.stream, warps(tasks), &arguments)?;
             queue.each((IMAGE, "factors_gather"), place.floats(), &arguments)
         }
     }
+}
+
+fn tables_of(queue: &Queue, pairs: &Pairs) -> Result<[Lent; 3]> {
+    let (members, groups, values, _) = pairs.parts();
+    Ok([queue.upload(members)?, queue.upload(groups)?, queue.upload(values)?])
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Factors on a GPU: the processor's, but for rounding.
 
 use super::*;
-use crate::factors::cases::{histos, map, small};
+use crate::factors::cases::{histos, layered, map, small};
 use crate::factors::{Accidentals, Acquisition, AttenuationMap, Sampling};
 use crate::lattice::Lattice;
 use crate::views::Views;
@@ -19,20 +19,22 @@ fn context(compute: Compute) -> Context {
 fn factors_are_the_processor_s() {
     let Some(device) = isocenter_base::gpu::testing::gpu() else { return };
     let (with, without) = (context(Compute::Gpus(vec![0])), context(Compute::Cpu));
-    let (crystals, efficiencies) = small();
     let (values, shape, voxel) = map();
     let attenuation = AttenuationMap { values: &values, shape, voxel, centre: [1.0, 2.0, -3.0] };
     let list = Views::grid(9, 2, 0.2).expect("views").list().to_vec();
-    for (views, lattice, map, directions) in [
-        (Views::grid(6, 3, 0.25).expect("views"), [8, 14, 16], Some(&attenuation), 64),
-        (Views::grid(3, 1, 0.1).expect("views"), [33, 9, 20], None, 7),
-        (Views::new(list, 0.2).expect("views"), [5, 6, 7], Some(&attenuation), 30),
+    let listed = Views::new(list, 0.2).expect("views");
+    for (views, lattice, map, directions, (scanner, given), has_efficiencies) in [
+        (Views::grid(6, 3, 0.25).expect("views"), [8, 14, 16], Some(&attenuation), 64, small(), true),
+        (Views::grid(3, 1, 0.1).expect("views"), [33, 9, 20], None, 7, small(), true),
+        (listed, [5, 6, 7], Some(&attenuation), 30, small(), true),
+        (Views::grid(6, 3, 0.25).expect("views"), [8, 14, 16], Some(&attenuation), 40, layered(), true),
+        (Views::grid(6, 3, 0.25).expect("views"), [8, 14, 16], None, 40, layered(), false),
     ] {
+        let efficiencies = has_efficiencies.then_some(&given[..]);
         let lattice = Lattice::new(lattice, [6.0, 7.0, 5.0]).expect("lattice");
         let sampling = Sampling::new(&views, &lattice, directions).expect("directions");
         let acquisition = Acquisition { duration: 60.0, ..Acquisition::default() };
-        let factors =
-            Factors::new((sampling, &lattice), (&crystals, Some(&efficiencies)), map, &acquisition).expect("factors");
+        let factors = Factors::new((sampling, &lattice), (&scanner, efficiencies), map, &acquisition).expect("factors");
         let count = views.list().len();
         let mut expected = vec![0f32; count * lattice.voxels()];
         factors.write(&without, &histos(&mut expected, count, &lattice)).expect("factors");
@@ -69,13 +71,14 @@ fn factors_are_the_processor_s() {
 fn random_coincidences_are_the_processor_s() {
     let Some(device) = isocenter_base::gpu::testing::gpu() else { return };
     let (with, without) = (context(Compute::Gpus(vec![0])), context(Compute::Cpu));
-    let (crystals, singles) = small();
     let views = Views::grid(6, 3, 0.25).expect("views");
     let lattice = Lattice::new([8, 14, 16], [6.0, 7.0, 5.0]).expect("lattice");
-    for window in [200.0, f64::INFINITY] {
+    for (window, (scanner, singles)) in
+        [(200.0, small()), (f64::INFINITY, small()), (200.0, layered()), (f64::INFINITY, layered())]
+    {
         let of = Accidentals { duration: 1e9, window };
         let sampling = Sampling::new(&views, &lattice, 40).expect("directions");
-        let factors = Factors::accidentals((sampling, &lattice), (&crystals, &singles), &of).expect("factors");
+        let factors = Factors::accidentals((sampling, &lattice), (&scanner, &singles), &of).expect("factors");
         let mut expected = vec![0f32; 18 * lattice.voxels()];
         factors.write(&without, &histos(&mut expected, 18, &lattice)).expect("randoms");
         let mut found = vec![f32::NAN; expected.len()];

@@ -9,6 +9,7 @@ pub(super) mod factors;
 mod finish;
 mod fourier;
 mod gather;
+mod pairs;
 mod parts;
 mod peers;
 mod plain;

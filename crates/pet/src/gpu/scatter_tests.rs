@@ -19,10 +19,10 @@ fn context(compute: Compute) -> Context {
 fn scatter_is_the_processor_s() {
     let Some(device) = isocenter_base::gpu::testing::gpu() else { return };
     let (with, without) = (context(Compute::Gpus(vec![0])), context(Compute::Cpu));
-    let (views, lattice, crystals) = (Views::grid(5, 2, 0.25).expect("views"), lattice(), crystals());
+    let (views, lattice, detectors) = (Views::grid(5, 2, 0.25).expect("views"), lattice(), crystals().into());
     let (of, acquisition) = (scatter(&views, 24.0), Acquisition { duration: 1e6, ..Acquisition::default() });
     let sampling = Sampling::new(&views, &lattice, 12).expect("directions");
-    let factors = Factors::new((sampling, &lattice), (&crystals, None), None, &acquisition).expect("factors");
+    let factors = Factors::new((sampling, &lattice), (&detectors, None), None, &acquisition).expect("factors");
     let [nz, ny, nx] = lattice.shape();
     let (shape, count) = ([10, nz, ny, nx], 10 * lattice.voxels());
     let counts: Vec<u32> = (0..count).map(|k| (k * 7 % 5) as u32).collect();
@@ -100,11 +100,11 @@ fn tails_are_the_processor_s() {
 #[test]
 fn counts_below_0_are_refused() {
     let Some(device) = isocenter_base::gpu::testing::gpu() else { return };
-    let (views, lattice, crystals) = (Views::grid(2, 1, 0.25).expect("views"), lattice(), crystals());
+    let (views, lattice, detectors) = (Views::grid(2, 1, 0.25).expect("views"), lattice(), crystals().into());
     let of = scatter(&views, 40.0);
     let sampling = Sampling::new(&views, &lattice, 4).expect("directions");
     let factors =
-        Factors::new((sampling, &lattice), (&crystals, None), None, &Acquisition::default()).expect("factors");
+        Factors::new((sampling, &lattice), (&detectors, None), None, &Acquisition::default()).expect("factors");
     let [nz, ny, nx] = lattice.shape();
     let mut randoms = vec![0f32; 2 * lattice.voxels()];
     let last = randoms.len() - 1;

@@ -1,7 +1,9 @@
 //! The table of crystals.
 
+use super::layers::layers;
 use isocenter_base::cpu::buffer::{Plain, reserved};
 use isocenter_base::error::{Result, fail};
+use std::sync::OnceLock;
 
 /// Most crystals of a scanner.
 pub const MAX_CRYSTALS: usize = 1 << 24;
@@ -23,6 +25,8 @@ unsafe impl Plain for Face {}
 pub struct Crystals {
     /// And one more, for those that are none.
     faces: Vec<Face>,
+    /// Found when they are first asked for.
+    layers: OnceLock<Vec<u8>>,
 }
 
 impl Crystals {
@@ -71,7 +75,7 @@ impl Crystals {
             faces.push(Face { centre: four(at, 1.0), width: four(across, width), height: four(up, height) });
         }
         faces.push(Face::default());
-        Ok(Self { faces })
+        Ok(Self { faces, layers: OnceLock::new() })
     }
 
     /// How many.
@@ -83,6 +87,15 @@ impl Crystals {
     pub(crate) fn position(&self, k: usize) -> [f64; 3] {
         let [x, y, z, _] = self.faces[k].centre;
         [x, y, z].map(f64::from)
+    }
+
+    /// Of each, the layer that it is in, from the axis on: those of one layer are not behind each other. Crystals must have faces.
+    pub(super) fn layers(&self) -> Result<&[u8]> {
+        if let Some(known) = self.layers.get() {
+            return Ok(known);
+        }
+        let found = layers(&self.faces[..self.count()])?;
+        Ok(self.layers.get_or_init(|| found))
     }
 
     /// All faces, and one more.

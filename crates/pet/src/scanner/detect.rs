@@ -1,7 +1,7 @@
 //! Events with positions as a scanner of crystals has them.
 
 use super::surface::Surface;
-use super::{Scanner, TimeBins};
+use super::{Pairs, Scanner, TimeBins};
 use crate::bits::{centred, mix};
 use crate::events::{BLOCK, Block, Events, Source};
 use crate::response::HALF_LIGHT;
@@ -15,7 +15,7 @@ use isocenter_base::error::{Result, fail};
 pub struct Lost {
     /// The line meets no crystal at one end, or is none.
     pub missed: u64,
-    /// One of the crystals did not detect its photon.
+    /// One of the crystals did not detect its photon, or the pair is not measured.
     pub undetected: u64,
     /// The time difference is in no time bin.
     pub outside_window: u64,
@@ -47,9 +47,12 @@ enum Fate {
     Kept([u32; 2], f64),
     Missed,
     Undetected,
+    /// Crystals behind each other detect more photons than there are.
+    TooMany,
 }
 
-/// Detects events: of each line, the crystals that it meets; of each of these, with the probability of its efficiency.
+/// Detects events: of each line, one of the crystals that it crosses at either end, with the probability of its efficiency, or without these the first; and of the pair, with the probability
+/// of its own.
 pub(crate) fn detect(
     context: &Context,
     scanner: &Scanner,
@@ -61,6 +64,9 @@ pub(crate) fn detect(
         && let Some(k) = given.iter().position(|e| !(0.0..=1.0).contains(e))
     {
         fail!(OutOfRange, "efficiencies[{k}] is {}; it must be 0 to 1, a probability", given[k]);
+    }
+    if let Some(largest) = scanner.pairs.as_ref().map(Pairs::largest).filter(|most| *most > 1.0) {
+        fail!(OutOfRange, "efficiencies of pairs are up to {largest}; they must be 0 to 1, probabilities");
     }
     let bins = match &scanner.time_bins {
         Some(bins) if to.times.dtype().is_integer() => Some(bins),
@@ -88,9 +94,13 @@ pub(crate) fn detect(
                 let (mut pairs, mut times, mut numbers) = ([[LOST; 2]; BLOCK], [0.0; BLOCK], [0u32; BLOCK]);
                 for i in 0..n {
                     let bits = ((from + i) as u32) ^ mix(key ^ ((from + i) as u64 >> 32) as u32);
-                    match fate(&surface, efficiencies, bits, &block.event(i)) {
+                    match fate((scanner, &surface), efficiencies, bits, &block.event(i)) {
                         Fate::Missed => lost.missed += 1,
                         Fate::Undetected => lost.undetected += 1,
+                        Fate::TooMany => fail!(
+                            OutOfRange,
+                            "efficiencies of crystals behind each other add up to more than 1; each must be the part of all photons on a line that the crystal detects"
+                        ),
                         Fate::Kept(pair, time) => match bins.map(|bins| bin(bins, time)) {
                             Some(None) => lost.outside_window += 1,
                             Some(Some(number)) => (pairs[i], numbers[i]) = (pair, number),
@@ -117,19 +127,39 @@ pub(crate) fn detect(
     })
 }
 
-fn fate(surface: &Surface, efficiencies: Option<&[f32]>, bits: u32, event: &[f64; 7]) -> Fate {
+/// Rounding of sums of efficiencies.
+const ROUNDING: f64 = 1e-6;
+
+fn fate((scanner, surface): (&Scanner, &Surface), efficiencies: Option<&[f32]>, bits: u32, event: &[f64; 7]) -> Fate {
     let [x1, y1, z1, x2, y2, z2, time] = *event;
     let apart = [x1 - x2, y1 - y2, z1 - z2];
     let length = apart.iter().map(|d| d * d).sum::<f64>().sqrt();
     let middle = [0.5 * (x1 + x2), 0.5 * (y1 + y2), 0.5 * (z1 + z2)];
     let along = apart.map(|d| d / length);
-    let ends = [surface.meet(middle, along), surface.meet(middle, along.map(|d| -d))];
-    let [Some((first, ahead)), Some((second, behind))] = ends else { return Fate::Missed };
-    let detected = |crystal: usize, which| match efficiencies {
-        Some(all) => centred(bits, which) + 0.5 < f64::from(all[crystal]),
-        None => true,
-    };
-    if !(detected(first, 0) && detected(second, 1)) {
+    let ends = [surface.crossed(middle, along), surface.crossed(middle, along.map(|d| -d))];
+    if ends.iter().any(|end| end.all().is_empty()) {
+        return Fate::Missed;
+    }
+    let draw = |which| centred(bits, which) + 0.5;
+    let mut detected = [None; 2];
+    for (which, end) in ends.iter().enumerate() {
+        let Some(all) = efficiencies else {
+            detected[which] = end.first().first().copied();
+            continue;
+        };
+        let (mut sum, drawn) = (0.0, draw(which as u32));
+        for (crystal, far) in end.all() {
+            sum += f64::from(all[*crystal]);
+            if detected[which].is_none() && drawn < sum {
+                detected[which] = Some((*crystal, *far));
+            }
+        }
+        if sum > 1.0 + ROUNDING {
+            return Fate::TooMany;
+        }
+    }
+    let [Some((first, ahead)), Some((second, behind))] = detected else { return Fate::Undetected };
+    if draw(2) >= f64::from(scanner.pair(first, second)) {
         return Fate::Undetected;
     }
     // The event stays where it is between its new ends.
@@ -168,7 +198,8 @@ mod tests {
         let normal = |k| blocks.crystal(k)[1];
         let count = blocks.count().expect("blocks");
         let crystals = Crystals::new(count, |k| blocks.crystal(k)[0], Some(&normal), [9.0, 8.0]).expect("crystals");
-        Scanner { crystals, time_bins: Some(TimeBins::new(&[-400.0, -100.0, 0.0, 50.0, 500.0]).expect("bins")) }
+        let bins = TimeBins::new(&[-400.0, -100.0, 0.0, 50.0, 500.0]).expect("bins");
+        Scanner { time_bins: Some(bins), ..crystals.into() }
     }
 
     fn run(
@@ -263,6 +294,63 @@ mod tests {
         let (_, pairs, ..) = run(0, Some(&some), &list);
         assert!(pairs.iter().flatten().all(|k| *k == LOST || *k as usize >= count / 2));
         assert!(pairs.iter().any(|p| *p != [LOST; 2]));
+    }
+
+    /// Two layers of which the inner one detects 0.5 and the outer one 0.3 of all photons, and pairs of inner crystals 0.6 of what they would: by the product, each to four deviations.
+    #[test]
+    fn crystals_behind_others_and_pairs_detect_by_their_efficiencies() {
+        let inner = scanner().crystals;
+        let count = inner.count();
+        let place = |k: usize| inner.position(k % count);
+        let at = |k: usize| place(k).map(|v| v * if k < count { 1.0 } else { 1.1 });
+        let crystals = Crystals::new(2 * count, at, None, [9.8, 8.8]).expect("crystals");
+        let modules: Vec<u32> = (0..2 * count).map(|k| u32::from(k >= count)).collect();
+        let pairs = Pairs::new(&modules, vec![1, 2, 2, 2], (1, vec![0.6, 1.0])).expect("pairs");
+        let layered = Scanner { pairs: Some(pairs), ..crystals.into() };
+        let list = events(200_000);
+        let n = list.len();
+        let context = Context::new(ContextOptions::default()).expect("a context");
+        let events = Events::new(&interleaved::read(&list)).expect("events");
+        let efficiencies: Vec<f32> = (0..2 * count).map(|k| if k < count { 0.5 } else { 0.3 }).collect();
+        let (mut found, mut times) = (vec![[0u32; 2]; n], vec![0.0f64; n]);
+        let to = DetectedMut {
+            crystals: ArrayMut::of(found.as_flattened_mut(), [n, 2]).expect("crystals"),
+            times: ArrayMut::of(&mut times, [n]).expect("times"),
+        };
+        detect(&context, &layered, (Some(&efficiencies), 3), &events, &to).expect("detected");
+        // Of lines that cross two crystals at either end.
+        let surface = Surface::new(&layered.crystals).expect("a surface");
+        let mut counts = [0u32; 5];
+        for (event, pair) in list.iter().zip(&found) {
+            let [x1, y1, z1, x2, y2, z2, _] = *event;
+            let middle = [0.5 * (x1 + x2), 0.5 * (y1 + y2), 0.5 * (z1 + z2)];
+            let length = ((x1 - x2).powi(2) + (y1 - y2).powi(2) + (z1 - z2).powi(2)).sqrt();
+            let along = [x1 - x2, y1 - y2, z1 - z2].map(|d| d / length);
+            let both = |along| surface.crossed(middle, along).all().len() == 2;
+            if both(along) && both(along.map(|d| -d)) {
+                counts[4] += 1;
+                if *pair != [LOST; 2] {
+                    counts[pair.iter().map(|k| usize::from(*k as usize >= count)).fold(0, |a, b| 2 * a + b)] += 1;
+                }
+            }
+        }
+        let all = f64::from(counts[4]);
+        assert!(all > 50_000.0, "{counts:?}");
+        for (found, p) in counts.iter().zip([0.25 * 0.6, 0.15, 0.15, 0.09]) {
+            let deviation = (all * p * (1.0 - p)).sqrt();
+            assert!((f64::from(*found) - all * p).abs() < 4.0 * deviation, "{counts:?}: {p}");
+        }
+        let half = vec![0.6f32; 2 * count];
+        let to = DetectedMut {
+            crystals: ArrayMut::of(found.as_flattened_mut(), [n, 2]).expect("crystals"),
+            times: ArrayMut::of(&mut times, [n]).expect("times"),
+        };
+        let e = detect(&context, &layered, (Some(&half), 3), &events, &to).expect_err("too many");
+        assert!(e.message.starts_with("efficiencies of crystals behind each other add up to more than 1"), "{e}");
+        let pairs = Pairs::new(&modules, vec![1; 4], (1, vec![1.5])).expect("pairs");
+        let many = Scanner { pairs: Some(pairs), ..layered };
+        let e = detect(&context, &many, (None, 3), &events, &to).expect_err("no probability");
+        assert_eq!(e.message, "efficiencies of pairs are up to 1.5; they must be 0 to 1, probabilities");
     }
 
     #[test]

@@ -47,7 +47,7 @@ mod tests {
         let of = |radius: f64, edges: &[f64]| {
             let at = |k: usize| [radius * (k as f64).cos(), radius * (k as f64).sin(), k as f64];
             let crystals = Crystals::new(50, at, None, [0.0; 2]).expect("crystals");
-            doubt(&Scanner { crystals, time_bins: Some(TimeBins::new(edges).expect("bins")) })
+            doubt(&Scanner { time_bins: Some(TimeBins::new(edges).expect("bins")), ..crystals.into() })
         };
         assert_eq!(of(390.0, &[-2000.0, 2000.0]), None);
         assert_eq!(of(15.0, &[-300.0, 0.0, 300.0]), None);

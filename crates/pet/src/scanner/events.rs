@@ -3,7 +3,7 @@
 use super::Scanner;
 use super::crystals::Face;
 use crate::bits::{centred, mix};
-use crate::events::{BLOCK, Block, NO_SET, Source};
+use crate::events::{BLOCK, Block, MOST_SETS, NO_SET, NOT_MEASURED, Source};
 use isocenter_base::array::value::Value;
 use isocenter_base::array::{Array, Layout};
 use isocenter_base::error::{Result, fail};
@@ -83,7 +83,7 @@ impl<'a> CrystalEvents<'a> {
             times,
             labels,
             first,
-            sets: u32::try_from(sets).unwrap_or(u32::MAX),
+            sets: u32::try_from(sets).unwrap_or(MOST_SETS).min(MOST_SETS),
         })
     }
 }
@@ -163,6 +163,13 @@ impl Source for CrystalEvents<'_> {
         }
         for i in 0..BLOCK {
             block.set[i] = if known[i] { set[i] } else { NO_SET };
+        }
+        if self.scanner.pairs.is_some() {
+            for i in 0..n {
+                if known[i] && self.scanner.pair(index[0][i] as usize, index[1][i] as usize) == 0.0 {
+                    block.set[i] = NOT_MEASURED;
+                }
+            }
         }
         n
     }

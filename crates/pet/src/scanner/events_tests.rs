@@ -3,7 +3,7 @@ use crate::deposit::{deposit, deposit_crystals};
 use crate::dropped::Dropped;
 use crate::events::interleaved;
 use crate::lattice::Lattice;
-use crate::scanner::{Blocks, Crystals, TimeBins};
+use crate::scanner::{Blocks, Crystals, Pairs, TimeBins};
 use crate::views::Views;
 use isocenter_base::array::{ArrayMut, DType};
 use isocenter_base::context::{Compute, Context, ContextOptions};
@@ -34,7 +34,7 @@ fn scanner() -> Scanner {
     let normal = |k| blocks.crystal(k)[1];
     let count = blocks.count().expect("a scanner");
     let crystals = Crystals::new(count, |k| blocks.crystal(k)[0], Some(&normal), [5.5, 4.5]).expect("crystals");
-    Scanner { crystals, time_bins: Some(TimeBins::new(&BINS).expect("bins")) }
+    Scanner { time_bins: Some(TimeBins::new(&BINS).expect("bins")), ..crystals.into() }
 }
 
 /// Crystals, time bin and label of events, some of which name what there is not.
@@ -151,7 +151,7 @@ fn a_place_depends_on_the_number_alone() {
 fn points_are_points_and_times_are_times() {
     let blocks = blocks();
     let crystals = Crystals::new(288, |k| blocks.crystal(k)[0], None, [0.0; 2]).expect("crystals");
-    let scanner = Scanner { crystals, time_bins: None };
+    let scanner = crystals.into();
     let (pairs, times) = ([[3u16, 99], [287, 0], [288, 5]], [12.5f64, f64::NAN, 3.0]);
     let arrays = CrystalArrays {
         crystals: Array::of(pairs.as_flattened(), [3, 2]).expect("pairs"),
@@ -193,6 +193,7 @@ fn sets_hold_what_their_events_positions_give() {
         let of_set = deposit(&usual, &views, &lattice, &interleaved::read(&own), to).expect("success");
         dropped = Dropped {
             unknown: 0,
+            not_measured: 0,
             not_finite: 0,
             equal_positions: dropped.equal_positions + of_set.equal_positions,
             outside_tilts: dropped.outside_tilts + of_set.outside_tilts,
@@ -219,6 +220,47 @@ fn sets_hold_what_their_events_positions_give() {
             assert_eq!(found, dropped);
             assert!(counts == expected);
         }
+    }
+}
+
+/// Blocks of one ring of blocks alone are measured with each other, and of these the first crystals not with each other. Events of other pairs are dropped; all else is as without.
+#[test]
+fn events_of_pairs_that_are_not_measured_are_dropped() {
+    let lattice = Lattice::new([10, 20, 22], [4.0; 3]).expect("a lattice");
+    let views = Views::grid(7, 2, 0.5).expect("views");
+    let (plain, records) = (scanner(), records(60_000));
+    let ring = |crystal: u32| crystal / 144;
+    let modules: Vec<u32> = (0..288).map(ring).collect();
+    let mut values = vec![0.5; 144 * 144];
+    values[0] = 0.0;
+    let pairs = Pairs::new(&modules, vec![1, 0, 0, 1], (144, values)).expect("pairs");
+    let is_measured =
+        |r: &[u32; 4]| r[0] > 287 || r[1] > 287 || ring(r[0]) == ring(r[1]) && (r[0] % 144, r[1] % 144) != (0, 0);
+    let scanner = Scanner { pairs: Some(pairs), ..plain.clone() };
+    let events = read(&scanner, &fields(&records, 3));
+    let before = read(&plain, &fields(&records, 3));
+    for ((event, before), record) in events.iter().zip(&before).zip(&records) {
+        let of_none = before.1 == NO_SET;
+        assert_eq!(event.1, if of_none || is_measured(record) { before.1 } else { NOT_MEASURED }, "{record:?}");
+    }
+    let not_measured = events.iter().filter(|e| e.1 == NOT_MEASURED).count() as u64;
+    assert!(not_measured > 20_000);
+    let shape = [3, views.list().len(), 10, 20, 22];
+    for level in Level::available() {
+        let count = |scanner: &Scanner, list: &CrystalArrays| {
+            let mut counts = vec![0u32; shape.iter().product()];
+            let to = ArrayMut::of(&mut counts, shape).expect("counts");
+            let dropped = deposit_crystals(&context(level, 2), &views, &lattice, (scanner, list), to).expect("success");
+            (counts, dropped)
+        };
+        let (counts, dropped) = count(&scanner, &fields(&records, 3));
+        assert_eq!(dropped.not_measured, not_measured);
+        assert_eq!(counts.iter().map(|c| u64::from(*c)).sum::<u64>() + dropped.total(), 60_000);
+        // Those that are left, with labels that are none in place of the others.
+        let left: Vec<_> = records.iter().map(|r| if is_measured(r) { *r } else { [r[0], r[1], r[2], 9] }).collect();
+        let (expected, others) = count(&plain, &fields(&left, 3));
+        assert!(counts == expected);
+        assert_eq!(others.unknown, dropped.unknown + not_measured);
     }
 }
 

@@ -4,7 +4,7 @@
 //! pairs of a fan, the likelihood is largest where each crystal's sum over its fan is the expected one, so that these sums are all that is needed
 //! (M. E. Casey, E. J. Hoffman, J. Comput. Assist. Tomogr. 10(5), 1986; D. Hogg, K. Thielemans, T. Spinks, N. Spyrou, IEEE NSS-MIC 2001).
 
-use super::Crystals;
+use super::{Pairs, Scanner};
 use crate::dropped::Dropped;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Stage};
@@ -52,11 +52,12 @@ impl Fan {
     pub(crate) fn count(
         &self,
         context: &Context,
-        crystals: &Crystals,
+        scanner: &Scanner,
         events: &DelayArrays,
         sums: &mut ArrayMut<2>,
     ) -> Result<Dropped> {
         let [sets, count] = sums.shape();
+        let crystals = &scanner.crystals;
         let all = filled_atomics(sets * count)?;
         let len = events.crystals.shape()[0];
         let columns = [events.crystals.column(0), events.crystals.column(1)];
@@ -80,6 +81,10 @@ impl Fan {
                         let (a, b, set) = (*a as usize, *b as usize, *set as usize);
                         if a >= count || b >= count || set >= sets {
                             dropped.unknown += 1;
+                            continue;
+                        }
+                        if scanner.pair(a, b) == 0.0 {
+                            dropped.not_measured += 1;
                             continue;
                         }
                         match self.misses(crystals.position(a), crystals.position(b)) {
@@ -129,9 +134,10 @@ fn filled_atomics(count: usize) -> Result<Vec<AtomicU32>> {
     isocenter_base::cpu::buffer::collected((0..count).map(|_| AtomicU32::new(0)))
 }
 
-/// Crystals above each other.
+/// Crystals above each other, of one module.
 struct Column {
     at: [f64; 2],
+    module: usize,
     /// Ascending, and whose they are.
     heights: Vec<(f64, usize)>,
 }
@@ -139,10 +145,12 @@ struct Column {
 /// Crystals in the same place, across the axis, are so near, mm.
 const SAME: f64 = 1e-3;
 
-fn columns(crystals: &Crystals) -> Vec<Column> {
+fn columns(Scanner { crystals, pairs, .. }: &Scanner) -> Vec<Column> {
+    let module = |k: usize| pairs.as_ref().map_or(0, |pairs| pairs.module(k));
     let key = |k: usize| {
         let [x, y, _] = crystals.position(k);
-        [x, y].map(|v| (v / SAME).round() as i64)
+        let [x, y] = [x, y].map(|v| (v / SAME).round() as i64);
+        [x, y, module(k) as i64]
     };
     let mut order: Vec<usize> = (0..crystals.count()).collect();
     order.sort_by_key(|k| key(*k));
@@ -151,7 +159,7 @@ fn columns(crystals: &Crystals) -> Vec<Column> {
     for k in order {
         let [x, y, z] = crystals.position(k);
         if last != Some(key(k)) {
-            columns.push(Column { at: [x, y], heights: Vec::new() });
+            columns.push(Column { at: [x, y], module: module(k), heights: Vec::new() });
             last = Some(key(k));
         }
         if let Some(column) = columns.last_mut() {
@@ -168,7 +176,7 @@ const ENOUGH: f64 = 1e-5;
 
 impl Fan {
     /// Photons that each crystal detects a second, of its sum over the fan: `pairs` is how many coincidences two crystals of one a second have in the measurement.
-    pub(crate) fn singles(&self, context: &Context, crystals: &Crystals, sums: &[f32], pairs: f64) -> Result<Vec<f32>> {
+    pub(crate) fn singles(&self, context: &Context, scanner: &Scanner, sums: &[f32], pairs: f64) -> Result<Vec<f32>> {
         if let Some(k) = sums.iter().position(|s| *s < 0.0) {
             fail!(OutOfRange, "sums[{k}] is {}; it must be at least 0", sums[k]);
         }
@@ -178,9 +186,10 @@ impl Fan {
         }
         context.run(|job| {
             job.enter(Stage::Factors);
-            let columns = columns(crystals);
+            let columns = columns(scanner);
+            let measured = scanner.pairs.as_ref();
             let ones = vec![1.0; sums.len()];
-            let partners = self.sums_of(&columns, &ones);
+            let partners = self.sums_of(&columns, measured, &ones);
             if let Some(k) = sums.iter().zip(&partners).position(|(sum, n)| *sum > 0.0 && *n == 0.0) {
                 fail!(OutOfRange, "sums[{k}] is {}, of a crystal that has no other in its fan", sums[k]);
             }
@@ -190,7 +199,7 @@ impl Fan {
             let mut left = f64::INFINITY;
             for iteration in 0..ITERATIONS {
                 job.check()?;
-                let others = self.sums_of(&columns, &singles);
+                let others = self.sums_of(&columns, measured, &singles);
                 let mut square = 0.0;
                 for ((s, sum), other) in singles.iter_mut().zip(sums).zip(&others) {
                     if *sum > 0.0 && *other > 0.0 {
@@ -216,8 +225,8 @@ impl Fan {
         })
     }
 
-    /// Of each crystal, the sum of the others' values in its fan.
-    fn sums_of(&self, columns: &[Column], values: &[f64]) -> Vec<f64> {
+    /// Of each crystal, the sum of the others' values in its fan, times what the pair is measured with.
+    fn sums_of(&self, columns: &[Column], pairs: Option<&Pairs>, values: &[f64]) -> Vec<f64> {
         let running: Vec<Vec<f64>> = columns
             .iter()
             .map(|column| {
@@ -240,16 +249,26 @@ impl Fan {
                     if flat == 0.0 || (x * v - u * y).abs() > self.radius * flat {
                         continue;
                     }
+                    let common = pairs.map_or(Some(1.0), |pairs| pairs.common(column.module, other.module));
+                    if common == Some(0.0) {
+                        continue;
+                    }
                     let rise = self.slope() * flat;
                     let (mut low, mut high) = (0, 0);
-                    for (sum, (z, _)) in sums.iter_mut().zip(&column.heights) {
+                    for (sum, (z, k)) in sums.iter_mut().zip(&column.heights) {
                         while low < other.heights.len() && z - other.heights[low].0 > rise {
                             low += 1;
                         }
                         while high < other.heights.len() && other.heights[high].0 - z <= rise {
                             high += 1;
                         }
-                        *sum += running[high.max(low)] - running[low];
+                        *sum += match (common, pairs) {
+                            (None, Some(pairs)) => {
+                                let others = other.heights[low..high.max(low)].iter();
+                                others.map(|(_, j)| f64::from(pairs.efficiency(*k, *j)) * values[*j]).sum()
+                            }
+                            _ => f64::from(common.unwrap_or(1.0)) * (running[high.max(low)] - running[low]),
+                        };
                     }
                 }
                 sums
@@ -268,12 +287,12 @@ impl Fan {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scanner::Blocks;
+    use crate::scanner::{Blocks, Crystals};
     use isocenter_base::context::ContextOptions;
     use rand::rngs::StdRng;
     use rand::{RngExt, SeedableRng};
 
-    fn crystals() -> Crystals {
+    fn scanner() -> Scanner {
         let blocks = Blocks {
             blocks: 12,
             block_rings: 2,
@@ -286,8 +305,23 @@ mod tests {
             first_azimuth: 0.1,
         };
         let normal = |k| blocks.crystal(k)[1];
-        Crystals::new(blocks.count().expect("blocks"), |k| blocks.crystal(k)[0], Some(&normal), [12.0, 8.0])
-            .expect("crystals")
+        let count = blocks.count().expect("blocks");
+        Crystals::new(count, |k| blocks.crystal(k)[0], Some(&normal), [12.0, 8.0]).expect("crystals").into()
+    }
+
+    /// Modules of a block and ring of blocks, and pairs of which some are not measured, and others by parts of their elements.
+    fn with_pairs(side: usize) -> Scanner {
+        let scanner = scanner();
+        // A ring of crystals has 48, and a ring of blocks 3 of them.
+        let modules: Vec<u32> = (0..scanner.crystals.count() as u32).map(|k| k / 144 * 12 + k % 48 / 4).collect();
+        let group = |k: usize| {
+            let apart = (k / 24 % 12).abs_diff(k % 24 % 12);
+            if (k / 24 + k % 24) % 5 == 0 { 0 } else { apart.min(12 - apart) as u32 / 2 + 1 }
+        };
+        let mut random = StdRng::seed_from_u64(9);
+        let values = (0..4 * side * side).map(|_| random.random_range(0.5..1.0)).collect();
+        let pairs = Pairs::new(&modules, (0..24 * 24).map(group).collect(), (side, values)).expect("pairs");
+        Scanner { pairs: Some(pairs), ..scanner }
     }
 
     const FAN: Fan = Fan { radius: 60.0, sine: 0.15 };
@@ -298,35 +332,37 @@ mod tests {
 
     #[test]
     fn sums_over_fans_are_those_of_all_pairs() {
-        let crystals = crystals();
-        let mut random = StdRng::seed_from_u64(1);
-        let values: Vec<f64> = (0..crystals.count()).map(|_| random.random_range(0.5..2.0)).collect();
-        let sums = FAN.sums_of(&columns(&crystals), &values);
-        let mut members = 0;
-        for (k, sum) in sums.iter().enumerate() {
-            let of = |j: usize| match FAN.misses(crystals.position(k), crystals.position(j)) {
-                None => values[j],
-                Some(_) => 0.0,
-            };
-            let expected: f64 = (0..values.len()).map(of).sum();
-            members += (0..values.len()).filter(|j| of(*j) > 0.0).count();
-            assert!((sum - expected).abs() < 1e-9, "{k}: {sum} {expected}");
+        for scanner in [scanner(), with_pairs(1), with_pairs(12)] {
+            let crystals = &scanner.crystals;
+            let mut random = StdRng::seed_from_u64(1);
+            let values: Vec<f64> = (0..crystals.count()).map(|_| random.random_range(0.5..2.0)).collect();
+            let sums = FAN.sums_of(&columns(&scanner), scanner.pairs.as_ref(), &values);
+            let mut members = 0;
+            for (k, sum) in sums.iter().enumerate() {
+                let of = |j: usize| match FAN.misses(crystals.position(k), crystals.position(j)) {
+                    None => values[j] * f64::from(scanner.pair(k, j)),
+                    Some(_) => 0.0,
+                };
+                let expected: f64 = (0..values.len()).map(of).sum();
+                members += (0..values.len()).filter(|j| of(*j) > 0.0).count();
+                assert!((sum - expected).abs() < 1e-9, "{k}: {sum} {expected}");
+            }
+            assert!(members > 20 * values.len() && members < values.len() * values.len() / 2, "{members}");
         }
-        assert!(members > 20 * values.len() && members < values.len() * values.len() / 2, "{members}");
     }
 
     /// Of expected sums, the rates themselves; of random counts, to their noise: each has some 4000.
     #[test]
     fn rates_come_back() {
-        let (crystals, context) = (crystals(), context());
-        let count = crystals.count();
+        let (scanner, context) = (with_pairs(12), context());
+        let count = scanner.crystals.count();
         let mut random = StdRng::seed_from_u64(2);
         let rates: Vec<f64> =
             (0..count).map(|k| if k == 17 { 0.0 } else { random.random_range(500.0..2000.0) }).collect();
         let pairs = 2.0 * 3000e-12 * 60.0;
-        let all = FAN.sums_of(&columns(&crystals), &rates);
+        let all = FAN.sums_of(&columns(&scanner), scanner.pairs.as_ref(), &rates);
         let sums: Vec<f32> = rates.iter().zip(&all).map(|(s, other)| (pairs * s * other) as f32).collect();
-        let found = FAN.singles(&context, &crystals, &sums, pairs).expect("rates");
+        let found = FAN.singles(&context, &scanner, &sums, pairs).expect("rates");
         for (k, (s, expected)) in found.iter().zip(&rates).enumerate() {
             assert!((f64::from(*s) - expected).abs() <= 1e-3 * expected, "{k}: {s} {expected}");
         }
@@ -339,8 +375,13 @@ mod tests {
                 return k as u32;
             }
         };
-        for _ in 0..2_500_000 {
-            events.extend([draw(&mut random), draw(&mut random)]);
+        while events.len() < 2 * 2_500_000 {
+            let pair = [draw(&mut random), draw(&mut random)];
+            // Some that are not measured are in the list nevertheless.
+            let part = scanner.pair(pair[0] as usize, pair[1] as usize);
+            if random.random_range(0.0..1.0) < part || part == 0.0 && events.len() % 1000 == 0 {
+                events.extend(pair);
+            }
         }
         let n = events.len() / 2;
         let labels: Vec<u8> = (0..n).map(|k| u8::from(k % 2 == 1)).collect();
@@ -350,12 +391,18 @@ mod tests {
             labels: Some(Array::of(&labels, [n]).expect("labels")),
         };
         let mut to = ArrayMut::of(&mut sums, [2, count]).expect("sums");
-        let dropped = FAN.count(&context, &crystals, &arrays, &mut to).expect("counted");
+        let dropped = FAN.count(&context, &scanner, &arrays, &mut to).expect("counted");
         let counted: u64 = sums.iter().map(|s| u64::from(*s)).sum();
         assert_eq!(counted / 2 + dropped.total(), n as u64);
-        assert!(dropped.unknown == 0 && dropped.outside_lattice > 0 && dropped.outside_tilts > 0, "{dropped:?}");
+        assert!(
+            dropped.unknown == 0
+                && dropped.not_measured > 100
+                && dropped.outside_lattice > 0
+                && dropped.outside_tilts > 0,
+            "{dropped:?}"
+        );
         let of_set: Vec<f32> = sums[count..].iter().map(|s| *s as f32).collect();
-        let found = FAN.singles(&context, &crystals, &of_set, 1.0).expect("rates");
+        let found = FAN.singles(&context, &scanner, &of_set, 1.0).expect("rates");
         let scale = rates.iter().sum::<f64>() / found.iter().map(|s| f64::from(*s)).sum::<f64>();
         let mut square = 0.0;
         for (k, (s, expected)) in found.iter().zip(&rates).enumerate() {
@@ -370,16 +417,16 @@ mod tests {
 
     #[test]
     fn what_is_no_sum_is_refused() {
-        let (crystals, context) = (crystals(), context());
-        let mut sums = vec![1f32; crystals.count()];
-        let of = |sums: &[f32]| FAN.singles(&context, &crystals, sums, 1.0).expect_err("refused").message;
+        let (scanner, context) = (scanner(), context());
+        let mut sums = vec![1f32; scanner.crystals.count()];
+        let of = |sums: &[f32]| FAN.singles(&context, &scanner, sums, 1.0).expect_err("refused").message;
         assert!(of(&vec![0.0; sums.len()]).contains("no delayed coincidences"));
         sums[5] = -2.0;
         assert_eq!(of(&sums), "sums[5] is -2; it must be at least 0");
         let places = [[100.0, 0.0, 0.0], [-100.0, 0.0, 0.0], [0.0, 100.0, 900.0]];
-        let crystals = Crystals::new(3, |k| places[k], None, [4.0; 2]).expect("crystals");
-        assert_eq!(FAN.singles(&context, &crystals, &[9.0, 9.0, 0.0], 1.0).expect("rates"), [3.0, 3.0, 0.0]);
-        let e = FAN.singles(&context, &crystals, &[9.0, 9.0, 1.0], 1.0).expect_err("refused");
+        let scanner = Crystals::new(3, |k| places[k], None, [4.0; 2]).expect("crystals").into();
+        assert_eq!(FAN.singles(&context, &scanner, &[9.0, 9.0, 0.0], 1.0).expect("rates"), [3.0, 3.0, 0.0]);
+        let e = FAN.singles(&context, &scanner, &[9.0, 9.0, 1.0], 1.0).expect_err("refused");
         assert_eq!(e.message, "sums[2] is 1, of a crystal that has no other in its fan");
     }
 }

@@ -1,11 +1,15 @@
 //! A scanner's crystals and time bins, and lists of events that name them.
 
 mod blocks;
+mod cells;
 mod crystals;
 mod detect;
 mod doubts;
 mod events;
 mod fans;
+mod layers;
+mod pairs;
+mod plane;
 mod surface;
 mod time_bins;
 
@@ -18,7 +22,10 @@ pub use events::CrystalArrays;
 pub(super) use events::{CrystalEvents, check};
 pub use fans::DelayArrays;
 pub(super) use fans::Fan;
-pub(super) use surface::{Plane, Surface};
+pub(super) use pairs::Member;
+pub use pairs::{MAX_GROUPS, MAX_MODULES, Pairs};
+pub(super) use plane::Plane;
+pub(super) use surface::{Crossed, Nears, Surface};
 pub use time_bins::{MAX_TIME_BINS, TimeBins};
 
 /// What a scanner's events are told by.
@@ -28,4 +35,21 @@ pub struct Scanner {
     pub crystals: Crystals,
     /// Of the time difference; None: events tell it in ps.
     pub time_bins: Option<TimeBins>,
+    /// Which pairs of crystals are measured; None: all.
+    pub pairs: Option<Pairs>,
+}
+
+impl Scanner {
+    /// What a pair of crystals is measured with besides their own efficiencies.
+    #[inline(always)]
+    pub(super) fn pair(&self, a: usize, b: usize) -> f32 {
+        self.pairs.as_ref().map_or(1.0, |pairs| pairs.efficiency(a, b))
+    }
+}
+
+impl From<Crystals> for Scanner {
+    /// Without time bins; all pairs are measured.
+    fn from(crystals: Crystals) -> Self {
+        Self { crystals, time_bins: None, pairs: None }
+    }
 }

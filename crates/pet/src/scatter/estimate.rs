@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 pub(crate) struct Additive<'a> {
     pub(crate) scatter: &'a Scatter,
     /// Without attenuation, in the image's unit.
-    pub(crate) factors: &'a Factors,
+    pub(crate) factors: &'a Factors<'a>,
     /// Measured counts whose tails scale the estimate, and where these are.
     pub(crate) measured: Option<(Array<'a, 4>, Tails)>,
     /// Added to it.

@@ -96,12 +96,12 @@ fn pairs_have_what_watson_s_formula_has() {
 #[test]
 fn histo_images_have_what_photons_that_are_scattered_have() {
     let views = Views::grid(6, 3, 0.25).expect("views");
-    let (lattice, phantom, crystals) = (lattice(), phantom(), crystals());
+    let (lattice, phantom, detectors) = (lattice(), phantom(), crystals().into());
     let context = context();
     let of = scatter(&views, 12.0);
     let sampling = Sampling::new(&views, &lattice, 16).expect("directions");
     let factors =
-        Factors::new((sampling, &lattice), (&crystals, None), None, &Acquisition::default()).expect("factors");
+        Factors::new((sampling, &lattice), (&detectors, None), None, &Acquisition::default()).expect("factors");
     let mut expected = vec![0f32; 18 * lattice.voxels()];
     let [nz, ny, nx] = lattice.shape();
     let shape = [18, nz, ny, nx];

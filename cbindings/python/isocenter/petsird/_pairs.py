@@ -1,0 +1,80 @@
+"""PETSIRD files: which pairs of modules are in coincidence, and how well pairs of crystals are measured."""
+import collections
+
+import numpy
+
+from ..errors import wrong
+from ._values import numbers
+
+Pairs = collections.namedtuple("Pairs", "modules groups efficiencies")
+Pairs.__doc__ = """As `PET.set_pairs` takes them: `modules` (crystals,), `groups` (modules, modules), and `efficiencies` (groups,) or (groups, elements, elements), None of 1."""
+
+
+def pairs_of(scanner, energies):
+    """The Pairs of a described scanner, whose types of modules have so many energy bins; None: all pairs are measured, and alike."""
+    found = scanner.detection_efficiencies
+    tables = found.module_pair_sgidlut
+    if not tables:
+        if any(vector for row in found.module_pair_efficiencies_vectors or [] for vector in row):
+            raise wrong(ValueError, "the file has efficiencies of pairs, and no modulePairSGIDLUT that says which pairs of modules have them")
+        return None
+    kinds = scanner.scanner_geometry.replicated_modules
+    counts = [len(kind.transforms) for kind in kinds]
+    elements = [len(kind.object.detecting_elements.transforms) for kind in kinds]
+    first = numpy.concatenate([[0], numpy.cumsum(counts)])
+    modules = numpy.concatenate([numpy.repeat(start + numpy.arange(n), size) for start, n, size in zip(first, counts, elements)])
+    groups, values = numpy.zeros((first[-1], first[-1]), numpy.uint32), []
+    for a, row in enumerate(tables):
+        for b, table in enumerate(row[:a + 1]):  # whatever is above the diagonal
+            whole = _rectangle(table, (counts[a], counts[b]), (a, b))
+            at = numpy.s_[first[a]:first[a + 1], first[b]:first[b + 1]]
+            groups[at] = numpy.where(whole < 0, 0, whole + 1 + len(values))
+            vectors = found.module_pair_efficiencies_vectors or []
+            given = vectors[a][b] if a < len(vectors) and b < len(vectors[a]) else None
+            values += _groups(given, int(whole.max(initial=-1)) + 1, [elements[a], energies[a]], [elements[b], energies[b]])
+    # Files have the lower triangle.
+    groups = numpy.maximum(numpy.tril(groups), numpy.tril(groups).T)
+    if not groups.any():
+        raise wrong(ValueError, "no pair of modules is in coincidence: modulePairSGIDLUT has nothing but -1")
+    used = numpy.unique(groups[groups > 0]) - 1
+    if missing := [k for k in used if values[k] is None]:
+        raise wrong(ValueError, f"modulePairSGIDLUT names {len(missing)} groups of pairs that have no efficiencies")
+    if all((values[k] == 1).all() for k in used):
+        return None if (groups > 0).all() else Pairs(modules, (groups > 0).astype(numpy.uint32), None)
+    if all((v == v.flat[0]).all() for v in values if v is not None):
+        return Pairs(modules, groups, numpy.array([0.0 if v is None else v.flat[0] for v in values], numpy.float32))
+    tables = numpy.zeros((len(values), max(elements), max(elements)), numpy.float32)
+    for to, v in zip(tables, values):
+        if v is not None:
+            to[:v.shape[0], :v.shape[1]] = v
+    return Pairs(modules, groups, tables)
+
+
+def _rectangle(table, shape, kinds):
+    """Groups of modules' pairs, -1 of those that there are not; of one type rows end at the diagonal."""
+    whole = numpy.full(shape, -1)
+    if len(table) != shape[0] or any(len(row) != (k + 1 if kinds[0] == kinds[1] else shape[1]) for k, row in enumerate(table)):
+        raise wrong(ValueError, f"modulePairSGIDLUT of types {kinds[0]} and {kinds[1]} is not of their {shape[0]} and {shape[1]} modules")
+    for to, row in zip(whole, table):
+        to[:len(row)] = row
+    return whole
+
+
+def _groups(given, count, first, second):
+    """Values [element, element] of so many groups, None of those that have none; 1 of a file that has none at all."""
+    if not given:
+        return [numpy.ones((first[0], second[0]), numpy.float32)] * count
+    values = [None] * count
+    for one in given:
+        if one.sgid >= count:
+            continue
+        own = numbers(one.values, "efficiencies of pairs").astype(numpy.float32)
+        if own.shape != (first[0] * first[1], second[0] * second[1]):
+            raise wrong(ValueError, f"efficiencies of pairs of group {one.sgid} have shape {own.shape}; modules of {first[0]} and {second[0]} elements of {first[1]} and "
+                                    f"{second[1]} energy bins need {(first[0] * first[1], second[0] * second[1])}")
+        own = own.reshape(*first, *second)
+        # Then the sum over energy bins of a pair is the product of sums.
+        if (own != own[:, :1, :, :1]).any():
+            raise wrong(ValueError, f"efficiencies of pairs of group {one.sgid} differ between energy bins; there must be one of all bins of a pair of elements")
+        values[one.sgid] = own[:, 0, :, 0]
+    return values
