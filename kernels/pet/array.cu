@@ -126,10 +126,13 @@ struct Ascent {
     float times, step, floor;
     // Voxels that are more or less than the earlier ones by this factor do without what was stored.
     float near;
+    // A step makes a voxel smaller or larger by this factor at most.
+    float limit;
+    int unused;
 };
-static_assert(sizeof(Ascent) == 88);
+static_assert(sizeof(Ascent) == 96);
 
-// image = max(image + step (image + floor) g / (S + 2 image h), 0), g = times (gradient - stored) + total - slope, where some view sees the voxel.
+// image + step (image + floor) g / (S + 2 image h), within the limit, g = times (gradient - stored) + total - slope, where some view sees the voxel.
 extern "C" __global__ void __launch_bounds__(THREADS) array_ascend(const __grid_constant__ Ascent p) {
     for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < p.count; i += gridDim.x * (long long)THREADS) {
         const float seen = p.sensitivity[i], old = p.image[i];
@@ -142,7 +145,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_ascend(const __grid_
             gradient -= p.slope[i];
             curvature += 2 * old * p.curvature[i];
         }
-        p.image[i] = seen > 0 ? fmaxf(old + p.step * (old + p.floor) * gradient / curvature, 0.f) : 0;
+        const float to = fmaxf(old + p.step * (old + p.floor) * gradient / curvature, old / p.limit);
+        p.image[i] = seen > 0 ? fminf(to, p.limit * (old + p.floor)) : 0;
     }
 }
 

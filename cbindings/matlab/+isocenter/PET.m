@@ -108,7 +108,7 @@ classdef PET < handle
             %                    less the prior of setPrior, to the one image where that is largest: 'svrg' in few passes
             %   Iterations       passes over all views (10); RAMLA is sharp after two or three, and goes on to noise
             %   FirstIteration   passes made before, by other calls (0)
-            %   Subsets          of OSEM (8, or one a view where there are fewer), of BSREM (one for five views, at most 24) and SVRG (one for three, at most 40)
+            %   Subsets          of OSEM (8, or one a view where there are fewer), of BSREM (one for five views, at most 24) and SVRG (one for three, at most 40); fewer where each would have less than half a count a voxel
             %   Order            of views: 'geometric' (the default), 'random' (see Seed) or 'given' (see setOrder)
             %   Relaxation       of RAMLA, BSREM and SVRG, above 0 to 1 (1), over 1 + RelaxationDecay (0; of BSREM 0.1, and so for 0) times
             %                    the pass

@@ -308,7 +308,7 @@ class PET(Plan):
             and "svrg".
         subsets : int
             "osem", "bsrem" and "svrg": subsets of the views; 0 means 8 of "osem", or one a view where there are fewer, of "bsrem" one for
-            five views, at most 24, of "svrg" one for three, at most 40.
+            five views, at most 24, of "svrg" one for three, at most 40, and fewer where each would have less than half a count a voxel: two at least, from 1000 counts on.
         iterations : int
             Passes over all views, at most; 0 means 10.
         first_iteration : int

@@ -292,6 +292,32 @@ class Quantify(unittest.TestCase):
         np.testing.assert_allclose(other.image, 4 * one.image, rtol=1e-3, atol=1e-3 * one.image.max())
         self.assertFalse(self.quick(algorithm="bsrem", iterations=1, smoothness=0.0).found[0].strength)
 
+    def few(self, count):
+        """A file of so many prompts."""
+        path = self.path(f"{count}.petsird")
+        write(path, self.scan.described, [(0, self.scan.prompts[:count], [])], length=1000, nuclide="^18^Fluorine")
+        return path
+
+    def test_the_prior_takes_no_counts(self):
+        """MLEM's image explains all counts; of 3,000 the prior takes more than a twentieth, which is given back. Where sensitivities differ the two weigh voxels differently: sums differ by a percent or two."""
+        path = self.few(3000)
+        found = {name: self.quick(path, randoms=False, algorithm=name, iterations=40) for name in ("svrg", "bsrem", "mlem")}
+        for name in ("svrg", "bsrem"):
+            of = found[name].found[0]
+            self.assertGreater(of.restored, 1.02)
+            self.assertAlmostEqual(of.restored, 1 / (1 - of.history[-1].penalty / of.counted), delta=0.02)
+            self.assertAlmostEqual(found[name].image.sum() / found["mlem"].image.sum(), 1, delta=0.03)
+            self.assertFalse([words for words in found[name].doubts if "settled" in words])
+        self.assertEqual(found["mlem"].found[0].restored, 1)
+
+    def test_single_events_make_no_image_of_zeros(self):
+        for count in (1, 2, 5):
+            for name in ("svrg", "bsrem", "osem"):
+                made = self.quick(self.few(count), randoms=False, algorithm=name, iterations=20)
+                if made.found[0].counted:
+                    self.assertGreater(made.image.max(), 0, (count, name))
+                    self.assertEqual(made.found[0].history[-1].skipped_voxels, 0, (count, name))
+
     def test_units_of_maps(self):
         map = isocenter.images.read_nifti(self.map)
         whole = self.quick().image
@@ -378,6 +404,10 @@ class Quantify(unittest.TestCase):
         described = petsird_files.scanner(EDGES, tof=0.0)
         write(self.path("none.petsird"), described, [])
         self.says("does not say its resolution of time: pass tof_fwhm", self.path("none.petsird"))
+        write(self.path("one.petsird"), petsird_files.scanner(EDGES[[0, -1]]), [])
+        for words in ({}, {"tof_fwhm": 300.0}):
+            self.says("the scanner has no time of flight, one time bin of 800.6 ps", self.path("one.petsird"), **words)
+        self.says("a time resolution of 1500 ps places events to 224.8 mm along their lines, and the lattice is 210 mm", tof_fwhm=1500.0)
         with self.assertRaisesRegex(FileNotFoundError, "none|No such file"):
             self.quick(self.path("nothing.petsird"))
         with open(self.path("text.petsird"), "w") as file:

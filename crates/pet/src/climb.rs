@@ -7,10 +7,16 @@
 
 use super::engine::{Ascent, Engine, Progress, Ratio, Tally};
 use super::prior::Placed;
-use super::solve::{Algorithm, Solve};
+use super::solve::{Algorithm, Iteration, Solve};
 use isocenter_base::context::Context;
 use isocenter_base::error::Result;
 
+/// By which factor a step along the gradient of some views changes a voxel at most: single counts, of which there may be none in the other views, would make it far too large, or 0.
+const LIMIT: f32 = 2.0;
+/// The same in the first pass, which has far to go.
+const BEGIN_LIMIT: f32 = 30.0;
+/// Objectives that differ by less, as parts of themselves and the counts, are the same but for rounding.
+const ROUNDING: f64 = 1e-5;
 /// Passes by subsets before an anchor is set again.
 const BETWEEN_ANCHORS: usize = 2;
 /// The floor of steps, of the uniform image that explains the counts.
@@ -27,12 +33,14 @@ struct Anchor<V> {
     image: V,
     /// Gradient of all views.
     total: V,
-    subsets: Gradients<V>,
+    groups: Gradients<V>,
+    /// Log-likelihood less the prior's value.
+    objective: f64,
     /// Passes since.
     age: usize,
 }
 
-/// Of the anchor's subsets.
+/// Of the anchor's groups of subsets.
 enum Gradients<V> {
     All(Vec<V>),
     /// Where memory is short: computed again when they are needed, in this room.
@@ -52,6 +60,11 @@ pub(super) struct Course<'a, 'd, E: Engine> {
 /// The state between passes.
 pub(super) struct Climb<E: Engine> {
     subsets: Vec<Vec<usize>>,
+    /// Subsets that are taken together.
+    groups: Vec<Vec<usize>>,
+    counts: f64,
+    /// Part of a step along the gradient of some views: halved whenever it has led down.
+    part: f32,
     sensitivity: E::Volume,
     prior: Option<Placed<E::Volume>>,
     /// Of a subset.
@@ -74,9 +87,10 @@ impl<E: Engine> Climb<E> {
         e: &mut E,
         solve: &Solve,
         (sensitivity, prior): (E::Volume, Option<Placed<E::Volume>>),
-        floor: f32,
+        (counts, floor): (f64, f32),
         (context, data): (&Context, &E::Data<'_>),
     ) -> Result<Self> {
+        let groups = solve.groups(counts, e.scan().lattice.voxels());
         let slopes = match &prior {
             Some(_) => Some([e.zeros()?, e.zeros()?]),
             None => None,
@@ -84,7 +98,10 @@ impl<E: Engine> Climb<E> {
         Ok(Self {
             subsets: solve.parts(),
             gradient: e.zeros()?,
-            keeps: e.spare(context, data, solve.volumes())? >= solve.subsets,
+            keeps: e.spare(context, data, solve.volumes())? >= groups.len(),
+            groups,
+            counts,
+            part: 1.0,
             sensitivity,
             slopes,
             prior,
@@ -100,6 +117,11 @@ impl<E: Engine> Climb<E> {
         self.prior.as_ref().map_or(Ok(0.0), |prior| e.penalty(prior, image))
     }
 
+    /// How large the steps of the last pass were beside those of the options.
+    pub(super) fn part(&self) -> f64 {
+        f64::from(self.part)
+    }
+
     /// Whether the last pass went by subsets, all the way to what is asked for; otherwise it began, or was one step.
     pub(super) fn went_by_subsets(&self) -> bool {
         !self.begun && self.anchor.as_ref().is_none_or(|anchor| anchor.age > 0)
@@ -110,8 +132,15 @@ impl<E: Engine> Climb<E> {
         Ok(std::mem::take(&mut self.tally) + e.tally()?)
     }
 
-    /// One pass over all views.
-    pub(super) fn pass(&mut self, e: &mut E, at: Volumes<E::Volume>, pass: usize, course: Course<E>) -> Result<()> {
+    /// One pass over all views; says the prior's value at the image that it begins with.
+    pub(super) fn pass(
+        &mut self,
+        e: &mut E,
+        at: Volumes<E::Volume>,
+        (pass, told): (usize, &mut Iteration),
+        course: Course<E>,
+    ) -> Result<()> {
+        told.penalty = self.penalty(e, at.0)?;
         let solve = course.solve;
         let step = (solve.relaxation / (1.0 + solve.decay * pass as f64)) as f32;
         self.begun = pass == 0 && !solve.warm;
@@ -119,26 +148,27 @@ impl<E: Engine> Climb<E> {
         if self.begun {
             self.begin(e, at, step, course)
         } else if solve.algorithm == Algorithm::Svrg && is_due {
-            self.set_anchor(e, at, step, course)
+            self.set_anchor(e, at, (step, told.penalty), course)
         } else {
             self.go_by_subsets(e, at, (pass, step), course)
         }
     }
 
-    /// From a uniform image to what the counts say, two subsets at a time: a prior that is strong beside the counts of a voxel would take many steps there, and smooths the
+    /// From a uniform image to what the counts say, two groups at a time: a prior that is strong beside the counts of a voxel would take many steps there, and smooths the
     /// noise that this makes in few.
     fn begin(&mut self, e: &mut E, (image, ratio): Volumes<E::Volume>, step: f32, course: Course<E>) -> Result<()> {
         let Course { data, solve, progress } = course;
-        let order = solve.shuffled((0..self.subsets.len()).collect(), 0);
+        let order = solve.shuffled((0..self.groups.len()).collect(), 0);
         let told = &mut |views: f64| progress(views / solve.order.len() as f64);
         for pair in order.chunks(2) {
             e.fill(&mut self.gradient, 0.0)?;
-            for s in pair {
+            for s in pair.iter().flat_map(|group| &self.groups[*group]) {
                 let views = &self.subsets[*s];
                 e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), told)?;
             }
             let ascent = Ascent { times: order.len() as f32 / pair.len() as f32, ..self.ascent(step) };
-            e.ascend(image, &Ascent { prior: None, ..ascent })?;
+            let limit = if pair.len() < order.len() { BEGIN_LIMIT } else { f32::INFINITY };
+            e.ascend(image, &Ascent { prior: None, limit, ..ascent })?;
         }
         Ok(())
     }
@@ -151,25 +181,31 @@ impl<E: Engine> Climb<E> {
         course: Course<E>,
     ) -> Result<()> {
         let Course { data, solve, progress } = course;
-        let times = self.subsets.len() as f32;
-        for s in solve.shuffled((0..self.subsets.len()).collect(), pass) {
-            let views = &self.subsets[s];
+        let times = self.groups.len() as f32;
+        for g in solve.shuffled((0..self.groups.len()).collect(), pass) {
             e.fill(&mut self.gradient, 0.0)?;
             let told = &mut |views: f64| progress(views / solve.order.len() as f64);
-            e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), told)?;
-            if let Some(Anchor { image: earlier, subsets: Gradients::Again(again), .. }) = &mut self.anchor {
+            for s in &self.groups[g] {
+                let views = &self.subsets[*s];
+                e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut self.gradient), told)?;
+            }
+            if let Some(Anchor { image: earlier, groups: Gradients::Again(again), .. }) = &mut self.anchor {
                 self.tally = self.tally + e.tally()?;
                 e.fill(again, 0.0)?;
-                e.add_ratios(views, data, Ratio::Discrepancy, (earlier, ratio, again), &mut |_| progress(0.0))?;
+                for s in &self.groups[g] {
+                    let views = &self.subsets[*s];
+                    e.add_ratios(views, data, Ratio::Discrepancy, (earlier, ratio, again), &mut |_| progress(0.0))?;
+                }
                 // Of the earlier image, and told then.
                 e.tally()?;
             }
             self.slope(e, image)?;
-            let anchor = self.anchor.as_ref().map(|Anchor { image, total, subsets, .. }| match subsets {
-                Gradients::All(all) => [&all[s], total, image],
+            let anchor = self.anchor.as_ref().map(|Anchor { image, total, groups, .. }| match groups {
+                Gradients::All(all) => [&all[g], total, image],
                 Gradients::Again(again) => [again, total, image],
             });
-            e.ascend(image, &Ascent { times, anchor, ..self.ascent(step) })?;
+            let limit = if times > 1.0 { LIMIT } else { f32::INFINITY };
+            e.ascend(image, &Ascent { times, anchor, limit, ..self.ascent(self.part * step) })?;
         }
         if let Some(anchor) = &mut self.anchor {
             anchor.age += 1;
@@ -177,32 +213,54 @@ impl<E: Engine> Climb<E> {
         Ok(())
     }
 
-    /// Finds the gradient of all views, and takes a step along it.
-    fn set_anchor(&mut self, e: &mut E, at: Volumes<E::Volume>, step: f32, course: Course<E>) -> Result<()> {
+    /// Finds the gradient of all views, and takes a step along it. Where the objective is lower than at the anchor before, steps were too long.
+    fn set_anchor(
+        &mut self,
+        e: &mut E,
+        at: Volumes<E::Volume>,
+        (step, penalty): (f32, f64),
+        course: Course<E>,
+    ) -> Result<()> {
         let ((image, ratio), Course { data, solve, progress }) = (at, course);
         let mut anchor = match self.anchor.take() {
             Some(anchor) => anchor,
-            None => Anchor { image: e.zeros()?, total: e.zeros()?, subsets: self.room(e)?, age: 0 },
+            None => Anchor {
+                image: e.zeros()?,
+                total: e.zeros()?,
+                groups: self.room(e)?,
+                objective: f64::NEG_INFINITY,
+                age: 0,
+            },
         };
         e.fill(&mut anchor.total, 0.0)?;
         let told = &mut |views: f64| progress(views / solve.order.len() as f64);
-        for (s, views) in self.subsets.iter().enumerate() {
-            match &mut anchor.subsets {
-                Gradients::All(all) => {
-                    e.fill(&mut all[s], 0.0)?;
-                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut all[s]), told)?;
-                    e.add(&mut anchor.total, &all[s])?;
+        for (g, group) in self.groups.iter().enumerate() {
+            let all = group.iter().map(|s| &self.subsets[*s]);
+            match &mut anchor.groups {
+                Gradients::All(kept) => {
+                    e.fill(&mut kept[g], 0.0)?;
+                    for views in all {
+                        e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut kept[g]), told)?;
+                    }
+                    e.add(&mut anchor.total, &kept[g])?;
                 }
                 Gradients::Again(_) => {
-                    e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut anchor.total), told)?;
+                    for views in all {
+                        e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut anchor.total), told)?;
+                    }
                 }
             }
+        }
+        self.tally = self.tally + e.tally()?;
+        let objective = self.tally.log_likelihood - penalty;
+        if objective < anchor.objective - ROUNDING * (self.counts + objective.abs()) {
+            self.part *= 0.5;
         }
         e.fill(&mut anchor.image, 0.0)?;
         e.add(&mut anchor.image, image)?;
         self.slope(e, image)?;
         e.ascend(image, &Ascent { gradient: &anchor.total, ..self.ascent(step) })?;
-        self.anchor = Some(Anchor { age: 0, ..anchor });
+        self.anchor = Some(Anchor { age: 0, objective, ..anchor });
         Ok(())
     }
 
@@ -210,7 +268,7 @@ impl<E: Engine> Climb<E> {
         if !self.keeps {
             return Ok(Gradients::Again(e.zeros()?));
         }
-        Ok(Gradients::All(self.subsets.iter().map(|_| e.zeros()).collect::<Result<_>>()?))
+        Ok(Gradients::All(self.groups.iter().map(|_| e.zeros()).collect::<Result<_>>()?))
     }
 
     /// Along the gradient as it is.
@@ -223,6 +281,7 @@ impl<E: Engine> Climb<E> {
             sensitivity: &self.sensitivity,
             step,
             floor: self.floor,
+            limit: f32::INFINITY,
         }
     }
 

@@ -304,7 +304,7 @@ pub(super) trait Engine: Sized + Send {
 /// Values within this factor of each other are near.
 pub(super) const NEAR: f32 = 4.0;
 
-/// image = max(image + step (image + floor) g / (sensitivity + 2 image curvature), 0), `g = times (gradient - stored) + total - slope`.
+/// image = image + step (image + floor) g / (sensitivity + 2 image curvature), within `limit`, `g = times (gradient - stored) + total - slope`.
 pub(super) struct Ascent<'a, V> {
     pub(super) gradient: &'a V,
     /// Of one subset stands for that of all: so many times.
@@ -318,6 +318,8 @@ pub(super) struct Ascent<'a, V> {
     pub(super) step: f32,
     /// With it voxels come back from 0.
     pub(super) floor: f32,
+    /// A voxel becomes smaller or, but for the floor, larger by this factor at most; infinity: not below 0.
+    pub(super) limit: f32,
 }
 
 /// Image, room for a ratio, and a sum.

@@ -179,6 +179,11 @@ impl Pet {
             self.context
                 .log(LogLevel::Warning, || "all factors are 0: no view measures anything, and the image is 0".into());
         }
+        if zeros.image {
+            self.context.log(LogLevel::Warning, || {
+                "the image is 0 everywhere, though there are counts: too few for subsets of views; options.algorithm 2 (mlem) takes all views at a time".into()
+            });
+        }
         if zeros.start > 0 {
             self.context.log(LogLevel::Info, || format!("{} voxels of the warm start are 0 and stay 0", zeros.start));
         }

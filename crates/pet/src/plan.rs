@@ -433,6 +433,7 @@ impl Pet {
         Ok(Solve {
             algorithm: o.algorithm,
             order,
+            subsets_given: o.subsets > 0,
             shuffle: if let Order::Random(seed) = o.order { Some(seed) } else { None },
             subsets,
             iterations: o.iterations,

@@ -46,13 +46,15 @@ pub(super) struct Zeros {
     pub(super) factors: bool,
     /// Voxels that a warm start begins with at 0, of those that views see.
     pub(super) start: u64,
+    /// The image is, though there are counts.
+    pub(super) image: bool,
 }
 
 /// Between passes.
 enum State<E: Engine> {
     Ramla,
-    /// Sensitivities of subsets, as far as they are kept.
-    Subsets(Vec<Option<E::Volume>>),
+    /// Subsets that are taken together, and sensitivities of these groups, as far as they are kept.
+    Subsets(Vec<Vec<usize>>, Vec<Option<E::Volume>>),
     Climb(Box<Climb<E>>),
 }
 
@@ -69,7 +71,7 @@ pub(super) fn reconstruct<E: Engine>(
     if !solve.warm {
         e.fill(image, uniform(&facts))?;
     }
-    let mut zeros = Zeros { factors: facts.factors <= 0.0, start: 0 };
+    let mut zeros = Zeros { factors: facts.factors <= 0.0, ..Zeros::default() };
     let mut ratio = e.zeros()?;
     let mut visible = e.scan().lattice.voxels() as f64;
     // Voxels that no view sees get no update that could take them to 0; a kernel of the model always sees its own voxel.
@@ -105,15 +107,16 @@ pub(super) fn reconstruct<E: Engine>(
                 prior.weights = Some(Arc::new(weights));
             }
             let floor = FLOOR * uniform(&facts);
-            State::Climb(Box::new(Climb::new(e, solve, (seen, prior), floor, (context, data))?))
+            State::Climb(Box::new(Climb::new(e, solve, (seen, prior), (facts.measured, floor), (context, data))?))
         }
         None if solve.algorithm == Algorithm::Ramla => State::Ramla,
         None => {
+            let groups = solve.groups(facts.measured, e.scan().lattice.voxels());
             let mut kept = Vec::new();
-            if solve.shuffle.is_none() && e.spare(context, data, solve.volumes())? >= solve.subsets {
-                kept.resize_with(solve.subsets, || None);
+            if solve.shuffle.is_none() && e.spare(context, data, solve.volumes())? >= groups.len() {
+                kept.resize_with(groups.len(), || None);
             }
-            State::Subsets(kept)
+            State::Subsets(groups, kept)
         }
     };
     let mut watch = Watch::new(solve.bounds, solve.regions.as_deref(), &e.scan().lattice)?;
@@ -137,13 +140,12 @@ pub(super) fn reconstruct<E: Engine>(
                 e.ramla(&order, data, step as f32, (image, &mut ratio), course.progress)?;
                 e.tally()?
             }
-            State::Subsets(kept) => {
-                multiply(e, (image, &mut ratio), pass, kept, course)?;
+            State::Subsets(groups, kept) => {
+                multiply(e, (image, &mut ratio), pass, (groups, kept), course)?;
                 e.tally()?
             }
             State::Climb(climb) => {
-                told.penalty = climb.penalty(e, image)?;
-                climb.pass(e, (image, &mut ratio), pass, course)?;
+                climb.pass(e, (image, &mut ratio), (pass, &mut told), course)?;
                 climb.tally(e)?
             }
         };
@@ -153,14 +155,19 @@ pub(super) fn reconstruct<E: Engine>(
             let change = watch.look(|to| e.write(image, to))?;
             Change { image: told.change, regions: told.region_change } = change;
             // One step changes little, however much there is to come.
-            let tells = if let State::Climb(climb) = &state { climb.went_by_subsets() } else { true };
-            is_done = tells && watch.is_done(change);
+            let (tells, part) = match &state {
+                State::Climb(climb) => (climb.went_by_subsets(), climb.part()),
+                _ => (true, 1.0),
+            };
+            // Nor do shorter ones.
+            is_done = tells && watch.is_done(Change { image: change.image / part, regions: change.regions / part });
         }
         history.push(told);
         if is_done {
             break;
         }
     }
+    zeros.image = facts.measured > facts.additive && !zeros.factors && e.sum(image)? == 0.0;
     Ok(zeros)
 }
 
@@ -169,17 +176,17 @@ fn multiply<E: Engine>(
     e: &mut E,
     (image, ratio): Volumes<E::Volume>,
     pass: usize,
-    kept: &mut [Option<E::Volume>],
+    (groups, kept): (&[Vec<usize>], &mut [Option<E::Volume>]),
     Course { data, solve, progress }: Course<E>,
 ) -> Result<()> {
     let order = solve.shuffled(solve.order.clone(), pass);
-    for s in 0..solve.subsets {
-        let views = solve.subset(&order, s);
-        let sensitivity = match kept.get_mut(s).and_then(Option::take) {
+    for (g, group) in groups.iter().enumerate() {
+        let parts: Vec<_> = group.iter().map(|s| solve.subset(&order, *s)).collect();
+        let sensitivity = match kept.get_mut(g).and_then(Option::take) {
             Some(sensitivity) => sensitivity,
             None => {
                 let mut sum = e.zeros()?;
-                for view in &views {
+                for view in parts.iter().flatten() {
                     progress(0.0)?;
                     e.add_sensitivity(*view, data, &mut sum)?;
                 }
@@ -188,9 +195,11 @@ fn multiply<E: Engine>(
         };
         let mut sum = e.zeros()?;
         let told = &mut |views: f64| progress(views / order.len() as f64);
-        e.add_ratios(&views, data, Ratio::Quotient, (image, ratio, &mut sum), told)?;
+        for views in &parts {
+            e.add_ratios(views, data, Ratio::Quotient, (image, ratio, &mut sum), told)?;
+        }
         e.scale(image, &sum, &sensitivity)?;
-        if let Some(kept) = kept.get_mut(s) {
+        if let Some(kept) = kept.get_mut(g) {
             *kept = Some(sensitivity);
         }
     }

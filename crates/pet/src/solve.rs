@@ -5,6 +5,9 @@ use super::stopping::{Bounds, Regions};
 use isocenter_base::cpu::random::{OneByOne, Random};
 use std::sync::Arc;
 
+/// Counts of which all views are taken together.
+const NEXT_TO_NONE: f64 = 1000.0;
+
 /// What is iterated.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Algorithm {
@@ -59,6 +62,8 @@ pub(super) struct Solve {
     /// Seed of random orders.
     pub(super) shuffle: Option<u64>,
     pub(super) subsets: usize,
+    /// Whether the caller chose them: others are joined where there are few counts.
+    pub(super) subsets_given: bool,
     pub(super) iterations: usize,
     /// Passes made before.
     pub(super) first: usize,
@@ -113,6 +118,15 @@ impl Solve {
             Algorithm::Ramla => Vec::new(),
             _ => (0..self.subsets).map(|s| self.subset(&self.order, s)).collect(),
         }
+    }
+
+    /// Which subsets are taken together, of so many counts in an image of so many voxels: two groups, one of next to no counts, and more where each has half a count a voxel at least. Of fewer, a
+    /// gradient is that of single counts, which says little of the other views'.
+    pub(super) fn groups(&self, counts: f64, voxels: usize) -> Vec<Vec<usize>> {
+        let least = if counts < NEXT_TO_NONE { 1 } else { 2 };
+        let most = ((2.0 * counts / voxels as f64) as usize).max(least);
+        let count = if self.subsets_given { self.subsets } else { self.subsets.min(most) };
+        (0..count).map(|group| (group..self.subsets).step_by(count).collect()).collect()
     }
 
     /// Views of a subset, by the order of a pass.

@@ -65,7 +65,8 @@ pub struct isoc_pet_options {
     pub projector: u32,
     /// Non-zero: isoc_pet_reconstruct begins with the image that it is given, instead of a uniform one.
     pub warm_start: u32,
-    /// OSEM, BSREM, SVRG: subsets of views; 0 means 8 of OSEM, or one a view where there are fewer, of BSREM one for five views, at most 24, of SVRG one for three, at most 40.
+    /// OSEM, BSREM, SVRG: subsets of views; 0 means 8 of OSEM, or one a view where there are fewer, of BSREM one for five views, at most 24, of SVRG one for three, at most 40, and fewer where each would have
+    /// less than half a count a voxel of the image: two at least, from 1000 counts on.
     pub subsets: u32,
     /// Passes over all views; 0 means 10.
     pub iterations: i64,

@@ -14,6 +14,8 @@ _FWHM = 2.354820
 _ACROSS = 0.7
 #: What photons that are not quite opposite add to the line's width at its middle, full width at half maximum over the diameter.
 _NONCOLLINEAR = 0.0022
+#: The time's width along lines over the lattice's side, at most: kernels have to fit it.
+_ALONG = 0.75
 #: A view's part of all directions, in widths of the line over that of the time along it: what is off within a view blurs a tenth of the line's width.
 _STEP = 1.25
 
@@ -29,6 +31,9 @@ def choose(scanner, map, *, voxel, size, slices, azimuths, tilts, max_tilt, tof_
     centre = (0.0, 0.0, float(low + high) / 2)
     if not voxel > 0:
         raise wrong(ValueError, f"voxel is {voxel} mm; it must be above 0")
+    if len(scanner.time_edges) == 2:
+        raise wrong(ValueError, f"the scanner has no time of flight, one time bin of {numpy.ptp(scanner.time_edges):.4g} ps: where along its line an event was is not told, without which "
+                                f"histo-images cannot be filled; take a program that projects along lines, such as STIR, CASToR or parallelproj")
     if not tof_fwhm and not scanner.tof_fwhm > 0:
         raise wrong(ValueError, "the file does not say its resolution of time: pass tof_fwhm, ps")
     # An event's own place in its bin, and the one that it is given.
@@ -42,6 +47,9 @@ def choose(scanner, map, *, voxel, size, slices, azimuths, tilts, max_tilt, tof_
     slices, size = slices or max(1, round(length / voxel)), size or int(reach / voxel + 1e-6)
     if size < 1:
         raise wrong(ValueError, f"the map of attenuation reaches {reach:.4g} mm about the scanner's axis: its centre, {map.centre} mm, may be in another frame")
+    if (along := tof_fwhm * HALF_LIGHT) > _ALONG * size * voxel:
+        raise wrong(ValueError, f"a time resolution of {tof_fwhm:.4g} ps places events to {along:.4g} mm along their lines, and the lattice is {size * voxel:.4g} mm: take a larger one (size, {math.ceil(along / _ALONG / voxel)} "
+                                "voxels at least), or a program that projects along lines, such as STIR, CASToR or parallelproj")
     max_tilt = max_tilt or math.atan(length / diameter)
     step = _STEP * max(width, voxel) / (tof_fwhm * HALF_LIGHT)
     azimuths = azimuths or max(8, math.ceil(math.pi / step))

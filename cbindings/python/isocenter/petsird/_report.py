@@ -38,7 +38,8 @@ def numbers(made):
             "scatter's scale": f"{f.scale:.3f} by {f.tails:,.0f} counts of tails" if f.tails else "none",
             "trues": part(trues), "sensitivity": f"{f.sensitivity:.4g} counts a voxel a Bq/ml", "passes": f"{len(f.history)}"
             + (f", the last changed the image by {last.change:.2g}" if last and last.change else ""),
-            "log-likelihood": (f"{last.log_likelihood:.8g}" + (f", less {last.penalty:.5g} of the prior" if f.strength else "")) if last else ""})
+            "log-likelihood": (f"{last.log_likelihood:.8g}" + (f", less {last.penalty:.5g} of the prior" if f.strength else "")) if last else "",
+            **({"restored": f"times {f.restored:.4f}, for the counts that the prior took"} if f.strength else {})})
     return rows
 
 

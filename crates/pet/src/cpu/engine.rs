@@ -327,7 +327,7 @@ impl Engine for CpuEngine {
     }
 
     fn ascend(&mut self, image: &mut Columns, ascent: &Ascent<Columns>) -> Result<()> {
-        let Ascent { gradient, times, anchor, prior, sensitivity, step, floor } = *ascent;
+        let Ascent { gradient, times, anchor, prior, sensitivity, step, floor, limit } = *ascent;
         image.data_mut().par_chunks_mut(GRAIN).enumerate().for_each(|(k, image)| {
             let of = |v: &Columns, i: usize| v.data()[k * GRAIN + i];
             let n = image.len();
@@ -344,7 +344,8 @@ impl Engine for CpuEngine {
                     g -= of(slope, i);
                     curvature += 2.0 * *f * of(bend, i);
                 }
-                *f = if *seen > 0.0 { (*f + step * (*f + floor) * g / curvature).max(0.0) } else { 0.0 };
+                let to = (*f + step * (*f + floor) * g / curvature).max(*f / limit);
+                *f = if *seen > 0.0 { to.min(limit * (*f + floor)) } else { 0.0 };
             }
         });
         Ok(())

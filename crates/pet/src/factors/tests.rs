@@ -125,13 +125,13 @@ fn all_crystals_that_lines_cross_detect() {
         let all = behind.iter().flat_map(|(a, _)| ahead.iter().map(move |(b, _)| (*a, *b)));
         all.map(|(a, b)| f64::from(efficiencies[a] * efficiencies[b] * pairs.efficiency(a, b))).sum()
     };
-    check_means((&scanner, Some(&efficiencies)), &of_line, (50, 0.04));
+    check_means((&scanner, Some(&efficiencies)), &of_line, (25, 0.045));
     let nearest = |met: &[(usize, f64)]| met.iter().min_by(|a, b| a.1.total_cmp(&b.1)).map(|m| m.0);
     let of_line = |behind: &[(usize, f64)], ahead: &[(usize, f64)]| match (nearest(behind), nearest(ahead)) {
         (Some(a), Some(b)) => f64::from(pairs.efficiency(a, b)),
         _ => 0.0,
     };
-    check_means((&scanner, None), &of_line, (50, 0.04));
+    check_means((&scanner, None), &of_line, (25, 0.045));
 }
 
 /// Factors of so many voxels against [`by_lines`]; `most`: their deviation over the mean.

@@ -62,8 +62,10 @@ pub(super) struct Ascent {
     pub(super) step: f32,
     pub(super) floor: f32,
     pub(super) near: f32,
+    pub(super) limit: f32,
+    pub(super) unused: i32,
 }
-isocenter_base::gpu::mirrored!(Ascent, 88);
+isocenter_base::gpu::mirrored!(Ascent, 96);
 
 /// Mirrors `Facts`.
 #[repr(C)]

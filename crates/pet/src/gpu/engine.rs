@@ -563,7 +563,7 @@ impl Engine for GpuEngine {
     }
 
     fn ascend(&mut self, image: &mut Volume, ascent: &Ascent<Volume>) -> Result<()> {
-        let Ascent { gradient, times, anchor, prior, sensitivity, step, floor } = *ascent;
+        let Ascent { gradient, times, anchor, prior, sensitivity, step, floor, limit } = *ascent;
         let [stored, total, earlier] = anchor.map_or([0; 3], |all| all.map(Volume::at));
         let [slope, curvature] = prior.map_or([0; 2], |both| both.map(Volume::at));
         let arguments = array::Ascent {
@@ -580,6 +580,8 @@ impl Engine for GpuEngine {
             step,
             floor,
             near: NEAR,
+            limit,
+            unused: 0,
         };
         // SAFETY: as for `scale`.
         unsafe { self.place.ascend(&self.queue, &arguments) }

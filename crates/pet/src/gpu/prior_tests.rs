@@ -1,7 +1,7 @@
 //! Priors and steps up gradients on a GPU: against sums over pairs in f64, and against the conditions of an optimum.
 
 use super::tests::context;
-use crate::climb::tests::{Case, given, options};
+use crate::climb::tests::{Case, few_counts_make_images, given, options};
 use crate::prior::tests::{POTENTIALS, are_sums_over_pairs, set};
 use crate::{Algorithm, Options};
 use isocenter_base::context::ContextOptions;
@@ -25,6 +25,12 @@ fn svrg_finds_the_optimum() {
         // Fast logarithms and divisions err by a few roundings more.
         assert!(far < 5e-6, "{potential:?}: {far:e}");
     }
+}
+
+#[test]
+fn few_counts_make_images_that_explain_them() {
+    let Some(context) = context(ContextOptions::default()) else { return };
+    few_counts_make_images(&context);
 }
 
 /// With room for the gradients of subsets or without, from host memory or the GPU's.
