@@ -8,7 +8,7 @@ use isocenter::error::Status;
 use isocenter::pet::background::{ScatterArrays, ScatterOptions};
 use isocenter::pet::corrections::FactorOptions;
 use isocenter::pet::factors::Accidentals;
-use isocenter::pet::scanner::{Blocks, Crystals, Scanner};
+use isocenter::pet::scanner::{Blocks, Crystals};
 use isocenter::pet::scatter::Model;
 use isocenter::pet::{Lattice, Memory, Pet, View, Views};
 use std::sync::Arc;

@@ -295,7 +295,7 @@ class Quantify(unittest.TestCase):
     def few(self, count):
         """A file of so many prompts."""
         path = self.path(f"{count}.petsird")
-        write(path, self.scan.described, [(0, self.scan.prompts[:count], [])], length=1000, nuclide="^18^Fluorine")
+        write(path, self.scan.described, [(0, self.scan.prompts[:count], [])], length=60_000, nuclide="^18^Fluorine")
         return path
 
     def test_the_prior_takes_no_counts(self):

@@ -250,7 +250,7 @@ impl Case {
         let mut left = counts;
         for (k, v) in self.measured.iter_mut().enumerate() {
             // Spread over all views.
-            let is_kept = *v > 0.0 && left > 0 && (k * 7919) % 101 == 0;
+            let is_kept = *v > 0.0 && left > 0 && (k * 7919).is_multiple_of(101);
             *v = if is_kept { 1.0 } else { 0.0 };
             left -= usize::from(is_kept);
         }

@@ -1,6 +1,6 @@
 //! Cells of azimuth and z, in which crystals are seen from the axis.
 
-use super::crystals::Face;
+use super::face::Face;
 use super::plane::Plane;
 use isocenter_base::error::{Result, fail};
 use std::f64::consts::TAU;

@@ -1,7 +1,7 @@
 //! Lists of events that name crystals and times.
 
 use super::Scanner;
-use super::crystals::Face;
+use super::face::Face;
 use crate::bits::{centred, mix};
 use crate::events::{BLOCK, Block, MOST_SETS, NO_SET, NOT_MEASURED, Source};
 use isocenter_base::array::value::Value;

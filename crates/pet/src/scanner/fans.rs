@@ -316,7 +316,7 @@ mod tests {
         let modules: Vec<u32> = (0..scanner.crystals.count() as u32).map(|k| k / 144 * 12 + k % 48 / 4).collect();
         let group = |k: usize| {
             let apart = (k / 24 % 12).abs_diff(k % 24 % 12);
-            if (k / 24 + k % 24) % 5 == 0 { 0 } else { apart.min(12 - apart) as u32 / 2 + 1 }
+            if (k / 24 + k % 24).is_multiple_of(5) { 0 } else { apart.min(12 - apart) as u32 / 2 + 1 }
         };
         let mut random = StdRng::seed_from_u64(9);
         let values = (0..4 * side * side).map(|_| random.random_range(0.5..1.0)).collect();

@@ -1,7 +1,7 @@
 //! Layers of crystals: of those that lie behind each other, as where the depth of interaction is told, each is in a layer of its own.
 
 use super::cells::Cells;
-use super::crystals::Face;
+use super::face::Face;
 use super::plane::{Plane, dot, on_face};
 use isocenter_base::cpu::buffer::{collected, filled};
 use isocenter_base::error::Result;

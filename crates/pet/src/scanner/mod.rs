@@ -6,6 +6,7 @@ mod crystals;
 mod detect;
 mod doubts;
 mod events;
+mod face;
 mod fans;
 mod layers;
 mod pairs;

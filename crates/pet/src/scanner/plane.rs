@@ -1,6 +1,6 @@
 //! Faces of crystals, as lines are met with them.
 
-use super::crystals::Face;
+use super::face::Face;
 
 /// A crystal's face, as lines are met with it.
 #[repr(C)]
