@@ -14,7 +14,7 @@ def pairs_of(scanner, energies):
     """The Pairs of a described scanner, whose types of modules have so many energy bins; None: all pairs are measured, and alike."""
     found = scanner.detection_efficiencies
     tables = found.module_pair_sgidlut
-    if not tables:
+    if tables is None or not len(tables):
         if any(vector for row in found.module_pair_efficiencies_vectors or [] for vector in row):
             raise wrong(ValueError, "the file has efficiencies of pairs, and no modulePairSGIDLUT that says which pairs of modules have them")
         return None
@@ -24,8 +24,8 @@ def pairs_of(scanner, energies):
     first = numpy.concatenate([[0], numpy.cumsum(counts)])
     modules = numpy.concatenate([numpy.repeat(start + numpy.arange(n), size) for start, n, size in zip(first, counts, elements)])
     groups, values = numpy.zeros((first[-1], first[-1]), numpy.uint32), []
-    for a, row in enumerate(tables):
-        for b, table in enumerate(row[:a + 1]):  # whatever is above the diagonal
+    for a, row in enumerate(tables[:len(kinds)]):
+        for b, table in enumerate(row[:a + 1]):
             whole = _rectangle(table, (counts[a], counts[b]), (a, b))
             at = numpy.s_[first[a]:first[a + 1], first[b]:first[b + 1]]
             groups[at] = numpy.where(whole < 0, 0, whole + 1 + len(values))
@@ -51,12 +51,15 @@ def pairs_of(scanner, energies):
 
 
 def _rectangle(table, shape, kinds):
-    """Groups of modules' pairs, -1 of those that there are not; of one type rows end at the diagonal."""
-    whole = numpy.full(shape, -1)
-    if len(table) != shape[0] or any(len(row) != (k + 1 if kinds[0] == kinds[1] else shape[1]) for k, row in enumerate(table)):
+    """Groups of modules' pairs, -1 of those that there are not; of one type rows end at the diagonal, but for versions before 0.10."""
+    whole, same = numpy.full(shape, -1), kinds[0] == kinds[1]
+    if len(table) != shape[0] or any(len(row) not in ((k + 1, shape[1]) if same else (shape[1],)) for k, row in enumerate(table)):
         raise wrong(ValueError, f"modulePairSGIDLUT of types {kinds[0]} and {kinds[1]} is not of their {shape[0]} and {shape[1]} modules")
-    for to, row in zip(whole, table):
-        to[:len(row)] = row
+    for k, (to, row) in enumerate(zip(whole, table)):
+        end = k + 1 if same else shape[1]
+        to[:end] = row[:end]
+    if whole.max(initial=-1) >= whole.size:
+        raise wrong(ValueError, f"modulePairSGIDLUT of types {kinds[0]} and {kinds[1]} has group {whole.max()} of {whole.size} pairs of modules at most")
     return whole
 
 
@@ -66,9 +69,11 @@ def _groups(given, count, first, second):
         return [numpy.ones((first[0], second[0]), numpy.float32)] * count
     values = [None] * count
     for one in given:
-        if one.sgid >= count:
+        if not 0 <= one.sgid < count:
             continue
         own = numbers(one.values, "efficiencies of pairs").astype(numpy.float32)
+        if (own < 0).any():
+            raise wrong(ValueError, f"efficiencies of pairs of group {one.sgid} are below 0")
         if own.shape != (first[0] * first[1], second[0] * second[1]):
             raise wrong(ValueError, f"efficiencies of pairs of group {one.sgid} have shape {own.shape}; modules of {first[0]} and {second[0]} elements of {first[1]} and "
                                     f"{second[1]} energy bins need {(first[0] * first[1], second[0] * second[1])}")

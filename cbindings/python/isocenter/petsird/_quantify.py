@@ -288,9 +288,9 @@ class _Scan:
         self.found = self._read(events, count)
         for words in events.doubts:
             doubt(words)
-        for of in self.found:
-            if of.dropped is not None and of.dropped.not_measured:
-                doubt(f"{of.dropped.not_measured} of {of.prompts} prompts are of pairs of crystals that the file says are not measured: they are dropped")
+        for k, of in enumerate(self.found):
+            if of.dropped.not_measured:
+                doubt(f"{of.dropped.not_measured} of {of.prompts} prompts{f' of frame {k}' if count > 1 else ''} are of pairs of crystals that the file says are not measured: they are dropped")
         _check_counts(self.found, events, self.sums, doubt)
 
     def _read(self, events, count):
