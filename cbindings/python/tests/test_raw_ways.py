@@ -623,6 +623,7 @@ class Options(Ways):
         self.assertIsNone(one.calibration)
         for options, words in (({"calibration": "espirit"}, "calibration is 'espirit'; it must be a number of lines, or 'nlinv'"),
                                ({"calibration": "nlinv", "crop": 0.8}, "crop is 0.8, of eigenvalues"),
+                               ({"calibration": "nlinv", "map_sets": 2}, "finds one set .* map_sets is 2"), ({"calibration": "nlinv", "method": "grappa"}, "method is 'grappa', which needs them"),
                                ({"calibration": "nlinv", "maps": sensitivities()}, "maps are given, and calibration='nlinv' finds others")):
             with self.assertRaisesRegex(ValueError, words):
                 isocenter.raw.reconstruct(self.path, **options)
