@@ -974,6 +974,20 @@ void pet(const iso::context &context) {
     wanted.duration = 2e3 / 64; // of voxels of 64 mm^3: two decays for a Bq/ml
     plan.factors(wanted, std::vector<float>(static_cast<std::size_t>(crystals), 1.0f), water, { doubled, { azimuths, depth, side, side } });
     expect_near("pet: factors of activity", double{ doubled[centre] } / double{ factors[centre] }, 2, 1e-5);
+    // Ten rings of crystals, each measured with itself alone.
+    std::vector<uint32_t> ring(static_cast<std::size_t>(crystals)), alone(100);
+    for (std::size_t k = 0; k < ring.size(); k++) ring[k] = static_cast<uint32_t>(k / 320);
+    for (std::size_t k = 0; k < 10; k++) alone[11 * k] = 1;
+    plan.set_pairs(ring, { alone, { 10, 10 } });
+    std::vector<float> within(factors.size());
+    plan.factors(wanted, nullptr, water, { within, { azimuths, depth, side, side } });
+    const auto all = [](const std::vector<float> &v) { return std::accumulate(v.begin(), v.end(), 0.0); };
+    expect("pet: rings alone measure less", all(within) > 0 && all(within) < all(doubled));
+    expect_error("pet: a ring that is none", ISOC_STATUS_OUT_OF_RANGE, "groups are of 10 modules", [&] {
+        ring[7] = 10;
+        plan.set_pairs(ring, { alone, { 10, 10 } });
+    });
+    plan.set_pairs(nullptr, nullptr);
     wanted.live = 7;
     expect_error("pet: more than all of the time", ISOC_STATUS_OUT_OF_RANGE, "options.live is 7",
                  [&] { plan.factors(wanted, nullptr, nullptr, { factors, { azimuths, depth, side, side } }); });

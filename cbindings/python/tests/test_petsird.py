@@ -308,6 +308,7 @@ class Quantify(unittest.TestCase):
             self.assertAlmostEqual(of.restored, 1 / (1 - of.history[-1].penalty / of.counted), delta=0.02)
             self.assertAlmostEqual(found[name].image.sum() / found["mlem"].image.sum(), 1, delta=0.03)
             self.assertFalse([words for words in found[name].doubts if "settled" in words])
+            self.assertEqual(of.restored > 1.06, any("the prior took" in words for words in found[name].doubts))
         self.assertEqual(found["mlem"].found[0].restored, 1)
 
     def test_single_events_make_no_image_of_zeros(self):
