@@ -49,7 +49,7 @@ class MRI(Plan):
     def __init__(self, context=None, *, trajectory=None, unit=None, nx=None, ny=None, nz=1, coils=1, samples=None,
                  precision="single", axes=0):
         given = locals()
-        self._geometry, self._warm, self._has_maps = None, False, False
+        self._geometry, self._warm, self._has_maps, self._sets = None, False, False, 1
         super().__init__(lib.isoc_mri_create, lib.isoc_mri_destroy, context)
         self._begin(given)
 
@@ -57,7 +57,9 @@ class MRI(Plan):
         g = self._geometry
         if g is None:
             return self._described()
-        return self._described(samples=self.samples_shape, image=self.image_shape, unit=_abi.MriUnit(g.unit).name.lower(),
+        images = self._sets if self._has_maps else g.coils
+        image = ((images,) if images > 1 else ()) + self.voxels_shape
+        return self._described(samples=self.samples_shape, image=image, unit=_abi.MriUnit(g.unit).name.lower(),
                                precision=_abi.MriPrecision(g.precision).name.lower(), maps=self._has_maps)
 
     def set_geometry(self, trajectory, *, unit, nx, ny, nz=1, coils=1, samples=None, precision="single", axes=0):
@@ -200,7 +202,9 @@ class MRI(Plan):
         then (sets, nz, ny, nx), and the root of the sum of their squares is what to look at.
         """
         self._set(lib.isoc_mri_set_maps, maps=maps)
-        self._has_maps = maps is not None
+        shape, g = tuple(getattr(maps, "shape", ())), self._geometry
+        several = len(shape) == 5 or (len(shape) == 4 and g.nz <= 1 and g.coils > 1 and shape[1] == g.coils)
+        self._has_maps, self._sets = maps is not None, shape[0] if several else 1
 
     def set_field(self, field, times, decay=None):
         """Sets off-resonance and decay: field real (nz, ny, nx) in Hz, times real (samples,) in seconds, decay real (nz, ny, nx), R2* in

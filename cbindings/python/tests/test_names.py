@@ -221,6 +221,10 @@ class Signatures(unittest.TestCase):
         mri.set_maps(np.ones((2, 5, 6), np.complex64))
         self.assertIn("image=(5, 6)", repr(mri))
         self.assertEqual(mri.image_shape, (5, 6))
+        for shape in ((2, 2, 5, 6), (2, 2, 1, 5, 6)):
+            mri.set_maps(np.ones(shape, np.complex64))
+            self.assertIn("image=(2, 5, 6)", repr(mri))
+            self.assertEqual(mri.image_shape, (2, 5, 6))
         pet = isocenter.PET(context, nx=6, ny=5, nz=4, voxel_x=4, voxel_z=3, max_tilt=0.1, azimuths=3, tilts=2)
         self.assertEqual(repr(pet), "<isocenter.PET: histo_images=(6, 4, 5, 6), image=(4, 5, 6), voxel=(4.0, 4.0, 3.0), device='cpu'>")
         for thing in (ct, mri, pet, context):

@@ -192,7 +192,7 @@ def _known(name):
 def _reader(kind, named, given, deep):
     """A function that reads a type of a stream; `given` are arguments of a generic type."""
     if deep > _DEEPEST:
-        raise ValueError("types within types")
+        raise Damaged("a schema of types within types")
     inner = lambda k: _reader(k, named, given, deep + 1)
     if isinstance(kind, str):
         name = _known(kind)
@@ -273,7 +273,7 @@ def _primitive(name):
         read = lambda stream: _unfolded(stream.whole(bits))
         read.bits, read.folded = bits, True
         return read
-    raise KeyError(name)
+    raise Damaged(f"a schema with a type that is not described, {name}")
 
 
 def _unfolded(value):
@@ -290,7 +290,7 @@ def _string(stream):
 def _size(value):
     """Of a fixed length of the schema."""
     if not 0 <= value < 1 << 31:
-        raise ValueError(f"a length of {value}")
+        raise Damaged(f"a schema with a length of {value}")
     return int(value)
 
 
