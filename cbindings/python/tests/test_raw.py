@@ -288,6 +288,14 @@ class Images(Files):
             self.assertAlmostEqual(error(1e3, penalty=penalty, regularisation=3e-3), found, delta=0.01 * found)  # rounding, 60 times
         self.assertRaisesRegex(ValueError, "penalty is 'matrix'; it must be one of", isocenter.raw.reconstruct, "none.h5", penalty="matrix")
 
+    def test_slices_at_one_place_are_told(self):
+        made = lambda places: [a for which, z in enumerate(places) for a in lines(self.full, slice=which, position=(0, 0, z), read_dir=(1, 0, 0), phase_dir=(0, 1, 0), slice_dir=(0, 0, 1))]
+        with self.assertLogs("isocenter", "WARNING") as log:
+            isocenter.raw.reconstruct(self.write(made((7, 7, 7))), iterations=1)
+        self.assertIn("has its 3 slices at one place", "".join(log.output))
+        with self.assertNoLogs("isocenter", "WARNING"):
+            isocenter.raw.reconstruct(self.write(made((7, 7, 8))), iterations=1)
+
     def test_slices_and_repetitions(self):
         made = []
         for repetition in (0, 1):

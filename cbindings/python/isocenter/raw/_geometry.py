@@ -14,6 +14,11 @@ def affine_of(readouts, shape, voxel):
     return affine
 
 
+def at_one_place(affines):
+    """Whether several slices, given by the affine maps (slices, 4, 4) of each, are the same plane."""
+    return len(affines) > 1 and numpy.abs(affines - affines[0]).max() == 0
+
+
 def in_order(affines):
     """The order of slices, given by the affine maps (slices, 4, 4) of each: as they are, or along their normal where only that makes
     their distances even, as of slices in the order of acquisition."""

@@ -1,4 +1,5 @@
 """From raw samples of several coils to images."""
+import logging
 import math
 from collections import namedtuple
 from contextlib import nullcontext
@@ -14,7 +15,7 @@ from ..mri import MRI
 from ._delays import Corrections
 from ._densities import Densities
 from ._file import Raw, read
-from ._geometry import affine_of, in_order, stack
+from ._geometry import affine_of, at_one_place, in_order, stack
 from ._grappa import Grappa
 from ._image_heads import head_of
 from ._memory import Kept, digest
@@ -156,6 +157,10 @@ def reconstruct(scan, *, slice=None, contrast=None, phase=None, repetition=None,
         affines.append(affine_of(one.readouts, one.image.shape, raw.recon.voxel))
     affines = numpy.array(affines).reshape(len(slices), len(frames), 4, 4).swapaxes(0, 1)
     images = numpy.array(images).reshape(len(slices), len(frames), *images[0].shape).swapaxes(0, 1)
+    if at_one_place(affines[0]):
+        logging.getLogger("isocenter").warning(
+            "the file has its %d slices at one place: they are taken for planes a thickness apart. Partitions of a volume belong in kspace_encode_step_2: where the slice counter "
+            "has them, each image is a mixture of planes", len(slices))
     order = in_order(affines[0])
     images = images[:, order].reshape(len(frames), -1, *images.shape[-2:])
     affines = numpy.ascontiguousarray(affines[:, order])
