@@ -778,15 +778,15 @@ void mri(const iso::context &context) {
         iso::mri::geometry pair = g;
         pair.coils = 2;
         joint.set_geometry(pair, { trajectory, { samples, 2 } });
-        std::vector<complex> both(measured), own(2 * side * side), alone(side * side);
+        std::vector<complex> both(measured), found_maps(2 * side * side), alone(side * side);
         for (const complex &value : measured) both.push_back(value * complex(0.3f, 0.4f));
-        joint.find_maps({ both, { 2, samples } }, { own, { 2, side, side } }, view(alone));
+        joint.find_maps({ both, { 2, samples } }, { found_maps, { 2, side, side } }, view(alone));
         const std::size_t middle = (side / 2) * side + side / 2;
         // The second coil is half as sensitive as the first: a length of 1 is (2, 1) over the root of 5.
-        expect("mri: maps of two coils", std::abs(std::abs(own[middle]) - 2 / std::sqrt(5.0)) < 1e-3, std::to_string(std::abs(own[middle])));
+        expect("mri: maps of two coils", std::abs(std::abs(found_maps[middle]) - 2 / std::sqrt(5.0)) < 1e-3, std::to_string(std::abs(found_maps[middle])));
         iso::mri::maps_options few;
         few.steps = 3;
-        joint.find_maps({ both, { 2, samples } }, { own, { 2, side, side } }, few);
+        joint.find_maps({ both, { 2, samples } }, { found_maps, { 2, side, side } }, few);
         expect("mri: memory of maps", joint.maps_memory(few) > 0);
         few.steps = -1;
         expect_error("mri: steps", ISOC_STATUS_OUT_OF_RANGE, "options.steps", [&] { joint.maps_memory(few); });

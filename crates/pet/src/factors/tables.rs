@@ -3,7 +3,7 @@
 use super::attenuation::Map;
 use super::cones::{Cone, Direction, FINE, Lines};
 use crate::bits::{centred, mix};
-use crate::scanner::{Crossed, Nears, Pairs, Surface};
+use crate::scanner::{Nears, Pairs, Surface};
 use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::simd::{Plain, vectorised};
 
@@ -49,12 +49,26 @@ impl Detectors<'_> {
             let (Fan { bits, flat, along }, [front, rear]) = (&fans[j % FANS], &mut near[j % FANS]);
             let z = lines.height(Lines::fine(j, centred(bits ^ (j as u32).wrapping_mul(0x85eb_ca6b), 3)));
             let place = [flat[0], flat[1], z];
-            let ahead = self.surface.crossed_near(front, place, *along);
-            let mut value = 0.0;
-            if !ahead.all().is_empty() {
-                let behind = self.surface.crossed_near(rear, place, along.map(|c| -c));
-                value = self.line([&behind, &ahead], *along, &mut between);
-            }
+            let mut value = match self.surface.layers() {
+                // Without lists of crystals that there are none of.
+                1 => {
+                    let ahead = self.surface.meet_near(0, &mut front[0], place, *along);
+                    let behind = ahead.and_then(|_| self.surface.meet_near(0, &mut rear[0], place, along.map(|c| -c)));
+                    self.line([behind.as_slice(), ahead.as_slice()], *along, &mut between)
+                }
+                _ => {
+                    let ahead = self.surface.crossed_near(front, place, *along);
+                    match ahead.all() {
+                        [] => 0.0,
+                        _ => {
+                            let behind = self.surface.crossed_near(rear, place, along.map(|c| -c));
+                            let ends =
+                                [&behind, &ahead].map(|end| if self.first_alone { end.first() } else { end.all() });
+                            self.line(ends, *along, &mut between)
+                        }
+                    }
+                }
+            };
             if value > 0.0 {
                 value *= through.map_or(1.0, |part| part[j / FINE]);
             }
@@ -65,8 +79,7 @@ impl Detectors<'_> {
 
     /// What a line is measured with, by all pairs of crystals that it crosses behind and ahead; `between` becomes as small as they make it.
     #[inline(always)]
-    fn line(&self, ends: [&Crossed; 2], along: [f64; 3], between: &mut Between) -> f32 {
-        let [behind, ahead] = ends.map(|end| if self.first_alone { end.first() } else { end.all() });
+    fn line(&self, [behind, ahead]: [&[(usize, f64)]; 2], along: [f64; 3], between: &mut Between) -> f32 {
         let mut sum = 0.0;
         for (a, t) in behind.iter().copied() {
             for (b, u) in ahead.iter().copied() {

@@ -26,7 +26,7 @@ pub(super) use fans::Fan;
 pub(super) use pairs::Member;
 pub use pairs::{MAX_GROUPS, MAX_MODULES, Pairs};
 pub(super) use plane::Plane;
-pub(super) use surface::{Crossed, Nears, Surface};
+pub(super) use surface::{Nears, Surface};
 pub use time_bins::{MAX_TIME_BINS, TimeBins};
 
 /// What a scanner's events are told by.

@@ -65,14 +65,14 @@ impl Surface {
     /// Crystals must have faces.
     pub(crate) fn new(crystals: &Crystals) -> Result<Self> {
         let faces = &crystals.faces()[..crystals.count()];
-        let (cells, layers) = (Cells::new(faces)?, Self::layers(crystals)?);
+        let (cells, layers) = (Cells::new(faces)?, Self::layers_of(crystals)?);
         let planes: Vec<Plane> = collected(faces.iter().map(Plane::new))?;
         let mut surface = Self { cells, layers, map: filled(layers * cells.len(), NONE)?, planes };
         surface.fill(crystals.layers()?)?;
         Ok(surface)
     }
 
-    fn layers(crystals: &Crystals) -> Result<usize> {
+    fn layers_of(crystals: &Crystals) -> Result<usize> {
         let layers = crystals.layers()?.iter().max().map_or(1, |last| usize::from(*last) + 1);
         if layers > MAX_LAYERS {
             fail!(
@@ -86,7 +86,7 @@ impl Surface {
     /// How large one is, before it is made.
     pub(crate) fn size(crystals: &Crystals) -> Result<Size> {
         let of_layer = Cells::new(&crystals.faces()[..crystals.count()])?.len();
-        let cells = of_layer * Self::layers(crystals)?;
+        let cells = of_layer * Self::layers_of(crystals)?;
         let a_crystal = size_of::<Plane>() + size_of::<Seen>();
         let making = crystals.count() * a_crystal + cells * size_of::<u32>() + of_layer * size_of::<f32>();
         Ok(Size { cells, making: making as u64 })
@@ -184,7 +184,13 @@ impl Surface {
     }
 
     /// [`Surface::meet`] of lines that differ in z alone from the one before, which most often meet a crystal above or below that one's.
-    fn meet_near(&self, layer: usize, near: &mut Near, place: [f64; 3], along: [f64; 3]) -> Option<(usize, f64)> {
+    pub(crate) fn meet_near(
+        &self,
+        layer: usize,
+        near: &mut Near,
+        place: [f64; 3],
+        along: [f64; 3],
+    ) -> Option<(usize, f64)> {
         if let Some((column, far)) = *near {
             let row = ((place[2] + far * along[2] - self.cells.lowest) * self.cells.per_mm).floor() as i64;
             let crystal = self.seen(layer, [column, row]) as usize;
@@ -213,6 +219,11 @@ impl Surface {
         crossed
     }
 
+    /// How many lie behind each other, one or more.
+    pub(crate) fn layers(&self) -> usize {
+        self.layers
+    }
+
     /// The same of lines that differ in z alone from the one before.
     pub(crate) fn crossed_near(&self, near: &mut Nears, place: [f64; 3], along: [f64; 3]) -> Crossed {
         let mut crossed = Crossed::default();
@@ -226,7 +237,7 @@ impl Surface {
 }
 
 /// Where a line met a crystal: its azimuth's cells, and how far.
-type Near = Option<(i64, f64)>;
+pub(crate) type Near = Option<(i64, f64)>;
 /// Of each layer.
 pub(crate) type Nears = [Near; MAX_LAYERS];
 
