@@ -165,7 +165,7 @@ class Mistakes(unittest.TestCase):
         says = self.says
         says("set_geometry comes first", CT(self.context).info)
         says("set_geometry has to come first", CT(self.context).reconstruct, FRAMES)
-        says("reconstruct comes first", self.mri.history)
+        says("reconstruct (or find_maps) comes first", self.mri.history)
         says("times is None and field is not", self.mri.set_field, ones(12, 16), None)
         says("flats is None while darks is not", self.ct.set_flat_field, None, ones(4, 16))
         fresh = PET(self.context, nx=12, ny=10, nz=4, voxel_x=8.0, azimuths=3, max_tilt=0.2)

@@ -49,7 +49,7 @@ def measured(k):
 
 
 class Grappa(test_raw_ways.Kinds):
-    test_errors = None  # of the other kinds
+    test_errors = test_errors_without_calibration = None  # of the other kinds
 
     @classmethod
     def setUpClass(cls):

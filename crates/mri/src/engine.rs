@@ -361,7 +361,9 @@ pub(super) trait Engine: Sized + Send {
     fn prefers_q(&self, fourier: &Fourier, times: usize) -> Result<bool> {
         let Scan { effects, coils, .. } = self.scan();
         if !effects.are_present() {
-            return Ok(self.scan().shots || self.mixes(self.q_grids(fourier)?.spectrum, effects.images()));
+            // To know the grid takes a look at all samples.
+            let any = effects.images() == 1 || self.scan().shots;
+            return Ok(any || self.mixes(self.q_grids(fourier)?.spectrum, effects.images()));
         }
         let pays = self.has_q() || Self::Q_FOR_FIELDS.is_some_and(|least| times.saturating_mul(*coils) >= least);
         Ok(pays && effects.check_convolutions().is_ok() && !fourier.is_exact(effects)?)
