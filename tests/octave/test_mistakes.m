@@ -225,6 +225,7 @@ function missing_and_extra_arguments()
         'PET.history', {}, 0
         'PET.deposit', {'first_positions'}, 4
         'PET.setScanner', {'positions'}, Inf
+        'PET.setPairs', {}, 3
         'PET.depositCrystals', {'crystals'}, 5
         'PET.detect', {'first_positions'}, Inf
         'PET.attenuation', {'hounsfield'}, 2
