@@ -1448,7 +1448,7 @@ typedef struct {
     uint32_t struct_size;
     // 1 once Q is there.
     uint32_t has_q;
-    // Images of a scan: 1 with coil maps, else one a coil.
+    // Images of a scan: 1 with coil maps, or one for each set of them, else one a coil; of a series as many for each frame, or each image of a basis.
     int64_t images;
     // The fast transform's grid along x; 0 before it was needed.
     int64_t fine_nx;
@@ -1458,7 +1458,7 @@ typedef struct {
     int64_t fine_nz;
     // Width of its spreading function, in grid points.
     int64_t width;
-    // Q along x: at least 2 nx - 1.
+    // Q along x: at least 2 nx - 1, or nx where all samples are on the image's own frequencies, n / nx cycles per voxel.
     int64_t q_nx;
     // Q along y.
     int64_t q_ny;

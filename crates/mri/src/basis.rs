@@ -56,7 +56,7 @@ impl Basis {
         Ok(Self { images, values: Arc::new(values), rows: own, apart: false })
     }
 
-    /// Of shots, each of which sees an image of its own: `shots` has that of each sample.
+    /// A basis of shots, each of which sees an image of its own: `shots` has that of each sample.
     pub(super) fn of_shots(shots: &[i64], count: usize) -> Result<Self> {
         if !(1..=MAX_IMAGES).contains(&count) {
             fail!(OutOfRange, "phases are of {count} shots; there must be 1 to {MAX_IMAGES}");

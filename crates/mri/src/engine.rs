@@ -32,7 +32,7 @@ pub(super) struct Scan {
     pub(super) mapped: bool,
     /// Images of the basis are one, each times what a shot sees of it.
     pub(super) shots: bool,
-    /// Of sensitivities: all coils see the sum of as many images, each by its own set.
+    /// Sets of sensitivities: all coils see the sum of as many images, each by its own set.
     pub(super) sets: usize,
     /// Of differences, squared; 1 without weights.
     pub(super) highest_difference_weight: f64,

@@ -60,6 +60,7 @@ impl<'d> Plan<'d> for Mri<'d> {
         Self::windows,
         Self::basis,
         Self::shots,
+        Self::scans,
         Self::info,
         Self::bytes,
         Self::gpu_stream,
@@ -454,6 +455,24 @@ impl Mri<'_> {
     fn gridding(&mut self) {
         let (handle, from, to) = (self.handle(), self.samples(), self.image_out());
         let done = call!(self.caller, isoc_mri_gridding(handle, from.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    /// Several scans in a call.
+    fn scans(&mut self) {
+        let (handle, scans) = (self.handle(), self.caller.input.small(2, 3, SAMPLES));
+        let [images, nz, ny, nx] = self.grids(self.sizes.images.saturating_mul(self.sizes.series));
+        let (images, samples) = ([scans, images, nz, ny, nx], [scans, self.sizes.coils, self.sizes.samples]);
+        let which = self.caller.input.below(3);
+        let [from, to] = match which {
+            2 => [self.input(&images, C64, &plain), self.output(&samples, C64)],
+            _ => [self.input(&samples, C64, &plain), self.output(&images, C64)],
+        };
+        let done = match which {
+            0 => call!(self.caller, isoc_mri_adjoint(handle, from.tensor, to.tensor)),
+            1 => call!(self.caller, isoc_mri_reconstruct(handle, from.tensor, to.tensor)),
+            _ => call!(self.caller, isoc_mri_forward(handle, from.tensor, to.tensor)),
+        };
         self.caller.done(done, Some(to));
     }
 

@@ -12,7 +12,7 @@ pub struct isoc_mri_info {
     pub struct_size: u32,
     /// 1 once Q is there.
     pub has_q: u32,
-    /// Images of a scan: 1 with coil maps, else one a coil.
+    /// Images of a scan: 1 with coil maps, or one for each set of them, else one a coil; of a series as many for each frame, or each image of a basis.
     pub images: i64,
     /// The fast transform's grid along x; 0 before it was needed.
     pub fine_nx: i64,
@@ -22,7 +22,7 @@ pub struct isoc_mri_info {
     pub fine_nz: i64,
     /// Width of its spreading function, in grid points.
     pub width: i64,
-    /// Q along x: at least 2 nx - 1.
+    /// Q along x: at least 2 nx - 1, or nx where all samples are on the image's own frequencies, n / nx cycles per voxel.
     pub q_nx: i64,
     /// Q along y.
     pub q_ny: i64,

@@ -199,7 +199,7 @@ impl LineSums {
         Ok(())
     }
 
-    /// Of maps of so many coils.
+    /// Sets in maps of so many coils.
     fn sets<T>(&self, maps: Option<&[T]>, coils: usize) -> usize {
         maps.map_or(1, |maps| maps.len() / (coils * self.voxels))
     }

@@ -17,7 +17,7 @@ use rustfft::num_complex::Complex;
 /// Q and what applies it.
 pub(super) struct Q<T: Scalar> {
     plan: Plan<T>,
-    /// Of each convolution.
+    /// Spectra of the convolutions.
     spectra: Vec<Buffer<T>>,
     kind: Kind<T>,
 }

@@ -79,9 +79,8 @@ impl CoilKernels {
         coils: u64,
         [voxels, count]: [usize; 2],
     ) -> Result<()> {
-        let arguments = Coils::new(maps, (image, coils), [voxels, count], false);
-        // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { queue.launch_each(&self.multiply, voxels, &arguments) }
+        // SAFETY: by this function's contract.
+        unsafe { self.products(queue, &Coils::new(maps, (image, coils), [voxels, count], false)) }
     }
 
     /// `coils[coil]` = `coils[coil]` + maps times image.
@@ -96,9 +95,15 @@ impl CoilKernels {
         coils: u64,
         [voxels, count]: [usize; 2],
     ) -> Result<()> {
-        let arguments = Coils::new(maps, (image, coils), [voxels, count], true);
+        // SAFETY: by this function's contract.
+        unsafe { self.products(queue, &Coils::new(maps, (image, coils), [voxels, count], true)) }
+    }
+
+    /// # Safety
+    /// The same as for [`CoilKernels::multiply`].
+    unsafe fn products(&self, queue: &Queue, arguments: &Coils) -> Result<()> {
         // SAFETY: by this function's contract; the struct mirrors the kernel's.
-        unsafe { queue.launch_each(&self.multiply, voxels, &arguments) }
+        unsafe { queue.launch_each(&self.multiply, arguments.voxels as usize, arguments) }
     }
 
     /// image = sum over coils of conj(maps) times coils, added to what is there if `add`.
