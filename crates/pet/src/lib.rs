@@ -25,6 +25,7 @@ mod gpu;
 mod histos;
 mod input_doubts;
 pub mod lattice;
+mod lines;
 mod list_mode;
 mod locate;
 mod memory;

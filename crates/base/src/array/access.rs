@@ -13,6 +13,14 @@ pub struct Array<'a, const N: usize = 3> {
     lifetime: PhantomData<&'a [u8]>,
 }
 
+impl<'a> Array<'a, 1> {
+    /// The same number, as often as it is said.
+    pub fn repeated<T: Element>(value: &'a T, count: usize) -> Self {
+        // SAFETY: with a stride of 0 every element is this one.
+        unsafe { Self::from_raw(std::ptr::from_ref(value).cast(), T::DTYPE, [count], [0], None) }
+    }
+}
+
 impl<'a, const N: usize> Array<'a, N> {
     /// A contiguous f32 array.
     pub fn new(data: &'a [f32], shape: [usize; N]) -> Result<Self> {
