@@ -1666,7 +1666,7 @@ typedef struct {
     uint32_t cut;
     // Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
     uint32_t radial_table_count;
-    // Of the time difference, ps.
+    // Of the time difference, ps; 0: there is none, as of lists that go along lines (isoc_pet_list).
     double tof_fwhm;
     // Across the line in the transverse plane, mm.
     double radial_fwhm;
@@ -1951,6 +1951,26 @@ typedef struct {
     // Places where photons are scattered.
     uint64_t places;
 } isoc_pet_scatter_found;
+
+// A list of events for projections along lines, all of whose arrays are in host memory: either `crystals`, or `first_positions` and `second_positions`.
+typedef struct {
+    // sizeof(isoc_pet_list).
+    uint32_t struct_size;
+    // Must be 0.
+    uint32_t reserved;
+    // Number of the list's first event in the scan, by which events of crystals have their places on these: see isoc_pet_deposit_crystals.
+    uint64_t first_event;
+    // u8, u16 or u32 (events, 2): the first and the second photon's crystal, counted from 0 (isoc_pet_set_scanner).
+    const isoc_tensor *crystals;
+    // Real (events, 3): x, y, z of the first photon's detection, mm from the centre of the lattice.
+    const isoc_tensor *first_positions;
+    // Of the second.
+    const isoc_tensor *second_positions;
+    // Real (events): t2 - t1 in ps, positive where the event is nearer to the first; or of crystals u8, u16 or u32, time bins of the scanner. NULL: there is no time of flight.
+    const isoc_tensor *times;
+    // Real (events): full width at half maximum of each event's time difference, ps, as of pairs of modules that differ; NULL: isoc_pet_response.tof_fwhm.
+    const isoc_tensor *tof_fwhm;
+} isoc_pet_list;
 
 // A body of a phantom, in mm from the centre of the scanner. Where bodies overlap, values add: one within another holds the
 // differences to its surroundings.
@@ -2901,8 +2921,8 @@ isoc_status isoc_pet_get_views(isoc_pet *pet,
                                int64_t capacity,
                                int64_t *count);
 
-// Sets the response of all views that have no tables of their own; copied. Kernels must fit into the lattice, and no sigma may be
-// below a fiftieth of a voxel. A sigma below a voxel is integrated over the voxel.
+// Sets the response of all views that have no tables of their own, and of lines; copied. A sigma below a voxel is integrated over the voxel. Kernels must fit into the lattice, and no sigma may be
+// below a fiftieth of a voxel, which calls that make kernels look at; lines have none.
 isoc_status isoc_pet_set_response(isoc_pet *pet,
                                   const isoc_pet_response *response);
 
@@ -3190,6 +3210,89 @@ isoc_status isoc_pet_scatter_memory(isoc_pet *pet,
                                     const isoc_tensor *attenuation,
                                     uint64_t *host_bytes,
                                     uint64_t *gpu_bytes);
+
+// Values = `J G image`, f32 (events) in host memory: sums along the lines of a list of an image f32 (nz, ny, nx), in host memory or on the plan's GPU, which computes them if there is one.
+//
+// J is Joseph's projector: a line is followed from plane to plane of voxels along the axis that it crosses most of, and interpolated linearly between the four voxels about it; it ends at both detectors.
+// Without times a plane counts with the mm from one to the next. With times it counts with the part that is nearer to it than to the next plane of the Gaussian about the event's
+// place, cut at isoc_pet_response.cut_width sigmas: so values are means over lines, not integrals. (P. M. Joseph, IEEE Trans. Med. Imag. 1(3), 1982; G. Schramm, K. Thielemans, Front. Nucl. Med. 3, 2024.)
+// G blurs the image by the response, if one is set: Gaussians of radial_fwhm along x and y and axial_fwhm along z. A response with a radial_table or an asymmetric profile is an error.
+//
+// Events of crystals are anywhere on these, by their numbers. Lines that miss the lattice have 0, are told by `dropped`, which may be NULL, as `outside_lattice`, and those that are no lines as in
+// isoc_pet_deposit_crystals. No limit of tilts applies.
+isoc_status isoc_pet_forward_lines(isoc_pet *pet,
+                                   const isoc_pet_list *list,
+                                   const isoc_tensor *image,
+                                   const isoc_tensor *values,
+                                   isoc_pet_dropped *dropped);
+
+// Image = `G J' values`: the transpose of isoc_pet_forward_lines.
+isoc_status isoc_pet_adjoint_lines(isoc_pet *pet,
+                                   const isoc_pet_list *list,
+                                   const isoc_tensor *values,
+                                   const isoc_tensor *image,
+                                   isoc_pet_dropped *dropped);
+
+// Writes what is measured of each event's line, f32 (events) in host memory, which isoc_pet_reconstruct_lines takes as `factors`: `m = c e_a e_b exp(-P) / (2 pi)`, c the decays of a mm^3 of an image's unit
+// (as in isoc_pet_factors), e the efficiencies of both crystals, times that of their pair, P the integral of the attenuation along the line. So counts are densities of a steradian, a mm^2 across the line and with
+// times a mm along it.
+//
+// `options`, `efficiencies` and `attenuation` as in isoc_pet_factors; efficiencies must be NULL for a list of positions. 0 for events that are told by `dropped`, which may be NULL.
+isoc_status isoc_pet_line_factors(isoc_pet *pet,
+                                  const isoc_pet_list *list,
+                                  const isoc_pet_factor_options *options,
+                                  const isoc_tensor *efficiencies,
+                                  const isoc_tensor *attenuation,
+                                  const isoc_tensor *factors,
+                                  isoc_pet_dropped *dropped);
+
+// Writes what is measured of each voxel by all lines within isoc_pet_geometry.max_tilt, f32 (nz, ny, nx), in host memory or on the plan's GPU, which isoc_pet_reconstruct_lines takes: the sum over views of
+// isoc_pet_factors, whose arguments and memory it has, and one volume more.
+isoc_status isoc_pet_line_sensitivity(isoc_pet *pet,
+                                      const isoc_pet_factor_options *options,
+                                      const isoc_tensor *efficiencies,
+                                      const isoc_tensor *attenuation,
+                                      const isoc_tensor *sensitivity);
+
+// Writes the density of random coincidences about each event of a list of crystals, f32 (events) in host memory: `2 window duration s_a s_b` of two crystals, times the pair's efficiency, over the lines that they measure,
+// and with times over the mm that the window reaches. `duration`, `window` and `singles` as in isoc_pet_randoms; the window has to be finite.
+isoc_status isoc_pet_line_randoms(isoc_pet *pet,
+                                  const isoc_pet_list *list,
+                                  double duration,
+                                  double window,
+                                  const isoc_tensor *singles,
+                                  const isoc_tensor *randoms);
+
+// Writes the density about each event, f32 (events) in host memory, of counts that histo-images expect, such as the scatter of isoc_pet_scatter: those of its line's view, along the line, with times about its place.
+// `histo_images`: f32 (views, nz, ny, nx) in host memory.
+isoc_status isoc_pet_sample_lines(isoc_pet *pet,
+                                  const isoc_pet_list *list,
+                                  const isoc_tensor *histo_images,
+                                  const isoc_tensor *values,
+                                  isoc_pet_dropped *dropped);
+
+// Reconstructs the image of a list of events along their lines, `factors (J G f + additive / factors)` expected of each: for scanners without time of flight, with so little that it is as long as the object, or with
+// modules of several time resolutions. Others are faster by isoc_pet_deposit_crystals and isoc_pet_reconstruct.
+//
+// `factors` and `additive`: f32 (events) in host memory, not negative, as isoc_pet_line_factors, and isoc_pet_line_randoms and isoc_pet_sample_lines write them, or NULL for 1 and 0. `sensitivity`: f32 (nz, ny, nx), as isoc_pet_line_sensitivity
+// writes it, not blurred. `image`: as in isoc_pet_reconstruct. Both in host memory or on the plan's GPU, the first of the context's, which computes alone.
+//
+// The options are isoc_pet_reconstruct's, with subsets of events in the place of those of views: runs of 256 or fewer, spread over the list. RAMLA has none of these, and is an error. isoc_pet_history tells of passes: the log-likelihood
+// but for what does not depend on the image, and events of which nothing was expected as `skipped_voxels`.
+// Lines beyond isoc_pet_geometry.max_tilt do not count, nor do events with a factor of 0.
+isoc_status isoc_pet_reconstruct_lines(isoc_pet *pet,
+                                       const isoc_pet_list *list,
+                                       const isoc_tensor *factors,
+                                       const isoc_tensor *additive,
+                                       const isoc_tensor *sensitivity,
+                                       const isoc_tensor *image,
+                                       isoc_pet_dropped *dropped);
+
+// Number of bytes of working memory that isoc_pet_reconstruct_lines needs of so many events under the present geometry, response and options: of the host, or of the GPU that it computes on, where lines are kept if the
+// context's cap has room for them.
+isoc_status isoc_pet_lines_memory(isoc_pet *pet,
+                                  uint64_t events,
+                                  uint64_t *bytes);
 
 // Writes the voxel means of a phantom: f32 (nz, ny, nx) in host memory.
 isoc_status isoc_pet_phantom_image(isoc_pet *pet,

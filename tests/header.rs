@@ -60,6 +60,7 @@ fn header_is_up_to_date() {
         "src/ffi/pet/corrections.rs",
         "src/ffi/pet/background.rs",
         "src/ffi/pet/memory.rs",
+        "src/ffi/pet/lines.rs",
         "src/ffi/pet/phantom.rs",
         "src/ffi/pet/simulation.rs",
         "src/ffi/pet/measures.rs",

@@ -21,11 +21,12 @@ from .context import Context, abi_version, build_info, status_string, version
 from .ct import CT, CTAxis, CTBadViews, CTFlatFit, CTIteration, CTInfo, CTOutput
 from .errors import *  # noqa: F403
 from .geometry import from_astra, from_tomopy
+from .lines import EventList
 from .mri import MRI, MRIDelays, MRIInfo
 from .pet import PET, Body, Dropped, Iteration, Lost, PETInfo, Scan, ScatterFound, TableSizes, Tally, block_crystals
 from .shifts import shift_samples
 
-__all__ = ["CT", "MRI", "PET", "Context", "CTAxis", "CTBadViews", "CTFlatFit", "CTInfo", "CTOutput", "MRIDelays", "MRIInfo", "PETInfo", "Body", "Scan", "Tally", "Dropped", "Iteration", "Lost", "ScatterFound",
+__all__ = ["CT", "MRI", "PET", "Context", "CTAxis", "CTBadViews", "CTFlatFit", "CTInfo", "CTOutput", "MRIDelays", "MRIInfo", "PETInfo", "Body", "Scan", "Tally", "Dropped", "EventList", "Iteration", "Lost", "ScatterFound",
            "TableSizes", "abi_version", "block_crystals", "build_info", "coil_apply", "coil_compression", "coil_maps", "coil_whitening", "enums", "errors", "from_astra", "from_tomopy", "shift_samples", "status_string",
            "version", *errors.__all__]
 __version__ = "0.1.0"

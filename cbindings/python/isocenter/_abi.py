@@ -980,6 +980,13 @@ class isoc_pet_scatter_found(c.Structure):
                 ("tails", c.c_double), ("tails_scatter", c.c_double), ("places", c.c_uint64)]
 
 
+class isoc_pet_list(c.Structure):
+    _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("first_event", c.c_uint64),
+                ("crystals", c.POINTER(isoc_tensor)), ("first_positions", c.POINTER(isoc_tensor)),
+                ("second_positions", c.POINTER(isoc_tensor)), ("times", c.POINTER(isoc_tensor)),
+                ("tof_fwhm", c.POINTER(isoc_tensor))]
+
+
 class isoc_pet_body(c.Structure):
     _fields_ = [("shape", c.c_uint32), ("reserved", c.c_uint32), ("x", c.c_double), ("y", c.c_double),
                 ("z", c.c_double), ("half_x", c.c_double), ("half_y", c.c_double), ("half_z", c.c_double),
@@ -1174,6 +1181,23 @@ FUNCTIONS = {
     "isoc_pet_randoms_memory": (c.c_int32, [c.c_void_p, c.c_uint32, c.c_void_p, c.c_void_p]),
     "isoc_pet_scatter_memory": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scatter_options), c.POINTER(isoc_tensor),
                                             c.c_void_p, c.c_void_p]),
+    "isoc_pet_forward_lines": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_list), c.POINTER(isoc_tensor),
+                                           c.POINTER(isoc_tensor), c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_adjoint_lines": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_list), c.POINTER(isoc_tensor),
+                                           c.POINTER(isoc_tensor), c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_line_factors": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_list), c.POINTER(isoc_pet_factor_options),
+                                          c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                          c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_line_sensitivity": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_factor_options), c.POINTER(isoc_tensor),
+                                              c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_line_randoms": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_list), c.c_double, c.c_double,
+                                          c.POINTER(isoc_tensor), c.POINTER(isoc_tensor)]),
+    "isoc_pet_sample_lines": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_list), c.POINTER(isoc_tensor),
+                                          c.POINTER(isoc_tensor), c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_reconstruct_lines": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_list), c.POINTER(isoc_tensor),
+                                               c.POINTER(isoc_tensor), c.POINTER(isoc_tensor), c.POINTER(isoc_tensor),
+                                               c.POINTER(isoc_pet_dropped)]),
+    "isoc_pet_lines_memory": (c.c_int32, [c.c_void_p, c.c_uint64, c.c_void_p]),
     "isoc_pet_phantom_image": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_body), c.c_int64, c.c_uint32,
                                            c.POINTER(isoc_tensor)]),
     "isoc_pet_simulate": (c.c_int32, [c.c_void_p, c.POINTER(isoc_pet_scan), c.POINTER(isoc_tensor),

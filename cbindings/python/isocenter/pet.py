@@ -11,6 +11,7 @@ from ._plan import Plan
 from ._tensor import Tensor, dtype_name, tensor
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, TensorShapeError, wrong
+from .lines import AlongLines
 
 PETInfo = record("PETInfo", __name__, _abi.isoc_pet_info, "What a PET plan found and decided. See isoc_pet_info.")
 Iteration = record("Iteration", __name__, _abi.isoc_pet_iteration,
@@ -115,7 +116,7 @@ class Scan:
     map_centre: object = None
 
 
-class PET(Plan):
+class PET(AlongLines, Plan):
     """A plan for DIRECT time-of-flight PET: lattice, views, response, options.
 
     Any thread may use it; calls on one plan wait for each other, different plans run at the same time. It computes on the first
@@ -986,6 +987,14 @@ class PET(Plan):
         noise = ctypes.c_double()
         self._run(lib.isoc_pet_noise, self._in(image, "image"), ctypes.byref(noise))
         return noise.value
+
+    @staticmethod
+    def _dropped(found):
+        return Dropped._of(found)
+
+    @staticmethod
+    def _factor_options(*given):
+        return _factor_options(*given)
 
 
 def block_crystals(*, blocks, across, along, diameter, pitch_across, block_rings=0, pitch_along=0.0, block_pitch=0.0, first_azimuth=0.0):

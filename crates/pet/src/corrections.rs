@@ -42,6 +42,20 @@ impl Pet {
         attenuation: Option<&Array<3>>,
         mut to: ArrayMut<4>,
     ) -> Result<()> {
+        self.with_factors(options, efficiencies, attenuation, |pet, factors| match pet.gpus().first() {
+            Some(device) => gpu::factors::write(&pet.context, device, &factors, &mut to, pet.stream()),
+            None => factors.write(&pet.context, &to),
+        })
+    }
+
+    /// Calls with what factors are made of.
+    pub(super) fn with_factors(
+        &self,
+        options: &FactorOptions,
+        efficiencies: Option<&Array<1>>,
+        attenuation: Option<&Array<3>>,
+        call: impl FnOnce(&Self, Factors) -> Result<()>,
+    ) -> Result<()> {
         let lattice = *self.lattice()?;
         let scanner = self.scanner()?;
         let FactorOptions { acquisition, directions, .. } = options;
@@ -60,10 +74,7 @@ impl Pet {
         let made = || Factors::new((sampling, &lattice), (scanner, given), map.as_ref(), acquisition);
         let factors = self.context.install(made)?;
         drop(values);
-        match self.gpus().first() {
-            Some(device) => gpu::factors::write(&self.context, device, &factors, &mut to, self.stream()),
-            None => factors.write(&self.context, &to),
-        }
+        call(self, factors)
     }
 
     /// Writes attenuation in 1/mm at 511 keV of a CT's Hounsfield units, of a tube of so many kV.

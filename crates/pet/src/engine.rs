@@ -1,8 +1,10 @@
 //! What a plan computes with, on the processor or on a GPU: projections of a view, the comparison with measured counts, and what
 //! becomes of the image.
 
+use super::dropped::Dropped;
 use super::histos::Histos;
 use super::lattice::Lattice;
+use super::lines::{Counted, Grid, Through};
 use super::prior::{Given, Placed};
 use super::response::Response;
 use super::tables::Tables;
@@ -204,6 +206,19 @@ pub(super) trait Engine: Sized + Send {
         subsets: &[Vec<usize>],
         job: &Job,
     ) -> Result<Self::Data<'a>>;
+    /// Takes a list of events as lines; each of `counted.parts` parts of it counts as a view in what follows.
+    fn load_lines<'a>(
+        &mut self,
+        context: &Context,
+        counted: &Counted<'a>,
+        job: &Job,
+    ) -> Result<(Self::Data<'a>, Dropped)>;
+    /// Bytes of a reconstruction from so many lines, beside its volumes.
+    fn lines_memory(&self, grid: &Grid, events: usize, parts: usize) -> u64;
+    /// Writes the sum of a blurred image along each line.
+    fn forward_lines(&mut self, of: &Through, image: &Self::Volume, to: &ArrayMut<1>, job: &Job) -> Result<Dropped>;
+    /// image = the blurred sum of values times lines
+    fn adjoint_lines(&mut self, of: &Through, from: &Array<1>, image: &mut Self::Volume, job: &Job) -> Result<Dropped>;
     fn facts(&self, data: &Self::Data<'_>) -> Facts;
     /// image = image + H^T A
     fn add_sensitivity(&mut self, view: usize, data: &Self::Data<'_>, image: &mut Self::Volume) -> Result<()>;

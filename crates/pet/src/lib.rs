@@ -25,7 +25,7 @@ mod gpu;
 mod histos;
 mod input_doubts;
 pub mod lattice;
-mod lines;
+pub mod lines;
 mod list_mode;
 mod locate;
 mod memory;

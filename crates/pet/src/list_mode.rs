@@ -11,6 +11,7 @@ use super::scanner::{self, CrystalArrays, CrystalEvents, DetectedMut, Lost, Pair
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::LogLevel;
 use isocenter_base::error::{Result, fail};
+use std::sync::Arc;
 
 impl Pet {
     /// Sets the crystals and time bins that events name; they hold whatever the geometry.
@@ -18,7 +19,7 @@ impl Pet {
         if let Some(doubt) = scanner::doubt(&scanner) {
             self.context.log(LogLevel::Warning, || doubt);
         }
-        self.scanner = Some(scanner);
+        self.scanner = Some(Arc::new(scanner));
         self.depositor = None;
     }
 
@@ -95,12 +96,18 @@ impl Pet {
         let Some(scanner) = &mut self.scanner else {
             fail!(NotConfigured, "the plan has no scanner yet; isoc_pet_set_scanner comes first");
         };
-        scanner.pairs = pairs;
+        Arc::make_mut(scanner).pairs = pairs;
         self.depositor = None;
         Ok(())
     }
 
-    fn tell_of_dropped(&self, seen: Option<impl Source>, lattice: &Lattice, count: usize, dropped: &Dropped) {
+    pub(super) fn tell_of_dropped(
+        &self,
+        seen: Option<impl Source>,
+        lattice: &Lattice,
+        count: usize,
+        dropped: &Dropped,
+    ) {
         let all = count as u64;
         let Dropped { unknown, not_measured, not_finite, equal_positions, outside_tilts, .. } = *dropped;
         let located = all - unknown - not_measured - not_finite - equal_positions - outside_tilts;
@@ -121,7 +128,7 @@ impl Pet {
         };
         let depositor = match self.depositor.take() {
             Some(depositor) => depositor,
-            None => Depositor::new(&device, self.view_set()?, self.scanner.as_ref())?,
+            None => Depositor::new(&device, self.view_set()?, self.scanner.as_deref())?,
         };
         let dropped = depositor.deposit(&self.context, lattice, list, histos, (self.stream(), self.held()));
         // Under a cap, the engine counts on having all of it.

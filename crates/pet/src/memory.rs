@@ -113,7 +113,7 @@ impl Pet {
     /// Bytes of the GPU's memory that the plan keeps: the engine's, and tables of events.
     pub(super) fn held(&self) -> u64 {
         let tables = self.depositor.as_ref().map_or(0, Depositor::bytes);
-        match &self.engine {
+        match self.engine.as_ref().or(self.lines.as_ref()) {
             Some(AnyEngine::Gpu(engine)) => engine.held() + tables,
             _ => tables,
         }

@@ -4,7 +4,7 @@ use super::engine::{Engine, Sign};
 use super::histos::Histos;
 use super::input_doubts;
 use super::plan::{Pet, each};
-use super::reconstruct::reconstruct;
+use super::reconstruct::{Zeros, reconstruct};
 use isocenter_base::array::{Array, ArrayMut, DType, Layout};
 use isocenter_base::context::{LogLevel, Stage};
 use isocenter_base::error::Result;
@@ -175,9 +175,14 @@ impl Pet {
         let (replaced, zeros) = done?;
         self.replaced = replaced;
         self.context.tell_of_replaced(self.replaced, elements);
+        self.tell_of_zeros(&zeros, "all factors are 0: no view measures anything, and the image is 0");
+        Ok(())
+    }
+
+    /// Tells of what was given that makes zeros of an image.
+    pub(super) fn tell_of_zeros(&self, zeros: &Zeros, unmeasured: &str) {
         if zeros.factors {
-            self.context
-                .log(LogLevel::Warning, || "all factors are 0: no view measures anything, and the image is 0".into());
+            self.context.log(LogLevel::Warning, || unmeasured.into());
         }
         if zeros.image {
             self.context.log(LogLevel::Warning, || {
@@ -187,6 +192,5 @@ impl Pet {
         if zeros.start > 0 {
             self.context.log(LogLevel::Info, || format!("{} voxels of the warm start are 0 and stay 0", zeros.start));
         }
-        Ok(())
     }
 }

@@ -25,7 +25,7 @@ use isocenter_base::gpu::{Device, Stream};
 use std::sync::Arc;
 
 /// Subsets of OSEM where the caller leaves them open.
-const DEFAULT_SUBSETS: usize = 8;
+pub(super) const DEFAULT_SUBSETS: usize = 8;
 /// Decay of BSREM's steps where the caller leaves it open.
 const DEFAULT_DECAY: f64 = 0.1;
 
@@ -105,6 +105,8 @@ pub struct Pet {
     response: Option<Response>,
     /// Made when it is first needed.
     pub(super) engine: Option<AnyEngine>,
+    /// The same for lists as lines.
+    pub(super) lines: Option<AnyEngine>,
     options: Options,
     /// The caller's order.
     order: Vec<usize>,
@@ -114,7 +116,7 @@ pub struct Pet {
     pub(super) history: Vec<Iteration>,
     /// Made when events are first deposited on a GPU.
     pub(super) depositor: Option<Depositor>,
-    pub(super) scanner: Option<Scanner>,
+    pub(super) scanner: Option<Arc<Scanner>>,
     stream: usize,
 }
 
@@ -126,6 +128,7 @@ impl Pet {
             geometry: None,
             response: None,
             engine: None,
+            lines: None,
             options: Options::default(),
             order: Vec::new(),
             prior: None,
@@ -147,7 +150,7 @@ impl Pet {
     /// Work on arrays that are on a GPU begins when all that is in this stream (a `cudaStream_t`) has been done.
     pub fn set_stream(&mut self, stream: usize) {
         self.stream = stream;
-        if let Some(engine) = &mut self.engine {
+        for engine in [&mut self.engine, &mut self.lines].into_iter().flatten() {
             each!(engine, e => e.set_stream(stream));
         }
     }
@@ -171,7 +174,7 @@ impl Pet {
         self.order.clear();
         (self.prior, self.regions) = (None, None);
         self.history.clear();
-        self.engine = None;
+        (self.engine, self.lines) = (None, None);
         self.depositor = None;
         Ok(())
     }
@@ -208,12 +211,9 @@ impl Pet {
         Views::new((0..from.shape()[0]).map(|v| View { azimuth: at(v, 0), tilt: at(v, 1) }).collect(), max_tilt)
     }
 
-    /// Sets the response of all views that have no tables of their own.
+    /// Sets the response of lines, and of all views that have no tables of their own. Whether it fits the lattice is looked at when kernels are made of it: lines have none.
     pub fn set_response(&mut self, response: Response) -> Result<()> {
         response.check()?;
-        if let Some(g) = &self.geometry {
-            check_response(&g.lattice, g.views.list(), &response)?;
-        }
         self.response = Some(response);
         self.engine = None;
         Ok(())
@@ -264,6 +264,7 @@ impl Pet {
 
     pub(super) fn engine(&mut self) -> Result<&mut AnyEngine> {
         if self.engine.is_none() {
+            self.lines = None;
             let scan = self.scan()?;
             let modelled = scan.response.as_ref().filter(|_| scan.given.iter().any(Option::is_none));
             if let Some(doubt) = modelled.and_then(|response| input_doubts::of_widths(response, &scan.lattice)) {
@@ -352,7 +353,7 @@ impl Pet {
 
     /// The engine's copy of a prior that was.
     fn forget_placed(&mut self) {
-        if let Some(engine) = &mut self.engine {
+        for engine in [&mut self.engine, &mut self.lines].into_iter().flatten() {
             each!(engine, e => *e.kept_prior() = None);
         }
     }
@@ -404,11 +405,28 @@ impl Pet {
                 "an order of views was set, and is not used: options.order is not 2 (given)".into()
             });
         }
-        self.warn_of_unused();
         let has_subsets = o.algorithm == Algorithm::Osem || o.algorithm.climbs();
         if has_subsets && o.subsets > order.len() {
             fail!(OutOfRange, "options.subsets is {}; there are {} views", o.subsets, order.len());
         }
+        let subsets = match o.algorithm {
+            Algorithm::Ramla => order.len(),
+            Algorithm::Mlem => 1,
+            _ if o.subsets > 0 => o.subsets,
+            Algorithm::Osem => DEFAULT_SUBSETS.min(order.len()),
+            Algorithm::Bsrem | Algorithm::Svrg => climb::default_subsets(o.algorithm, order.len()),
+        };
+        self.solve_of(order, subsets)
+    }
+
+    pub(super) fn options(&self) -> &Options {
+        &self.options
+    }
+
+    /// The options for views, or what takes their place, in this order.
+    pub(super) fn solve_of(&self, order: Vec<usize>, subsets: usize) -> Result<Solve> {
+        let o = self.options;
+        self.warn_of_unused();
         if self.prior.is_some() && !o.algorithm.climbs() {
             fail!(
                 OutOfRange,
@@ -423,13 +441,6 @@ impl Pet {
                 o.region_change
             );
         }
-        let subsets = match o.algorithm {
-            Algorithm::Ramla => order.len(),
-            Algorithm::Mlem => 1,
-            _ if o.subsets > 0 => o.subsets,
-            Algorithm::Osem => DEFAULT_SUBSETS.min(order.len()),
-            Algorithm::Bsrem | Algorithm::Svrg => climb::default_subsets(o.algorithm, order.len()),
-        };
         Ok(Solve {
             algorithm: o.algorithm,
             order,
@@ -496,5 +507,11 @@ fn copy_of(from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result
 
 /// An error if the response is too large for the lattice, or too narrow, in some view.
 fn check_response(lattice: &Lattice, views: &[View], response: &Response) -> Result<()> {
+    if response.tof_fwhm_ps == 0.0 {
+        fail!(
+            OutOfRange,
+            "response.tof_fwhm is 0, and histo-images are of times of flight: lists without go along lines, isoc_pet_reconstruct_lines"
+        );
+    }
     views.iter().try_for_each(|v| response.check_on(lattice, v))
 }

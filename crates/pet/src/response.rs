@@ -97,7 +97,10 @@ impl Response {
     }
 
     pub(crate) fn check(&self) -> Result<()> {
-        positive("response.tof_fwhm", self.tof_fwhm_ps, "ps")?;
+        // 0: none, as of lists without times.
+        if self.tof_fwhm_ps != 0.0 {
+            positive("response.tof_fwhm", self.tof_fwhm_ps, "ps")?;
+        }
         positive("response.axial_fwhm", self.axial_fwhm, "mm")?;
         positive("response.step", self.step, "mm")?;
         positive("response.cut_width", self.cut.k, "sigmas")?;
@@ -277,7 +280,7 @@ mod tests {
             change(&mut r);
             r.check().expect_err("invalid").message
         };
-        assert_eq!(message(|r| r.tof_fwhm_ps = 0.0), "response.tof_fwhm is 0 ps; it must be above 0");
+        assert_eq!(message(|r| r.tof_fwhm_ps = -1.0), "response.tof_fwhm is -1 ps; it must be above 0");
         assert_eq!(message(|r| r.radial = Radial::Constant(-1.0)), "response.radial_fwhm is -1 mm; it must be above 0");
         assert_eq!(message(|r| r.axial_fwhm = f64::NAN), "response.axial_fwhm is NaN; it must be finite, in mm");
         assert_eq!(

@@ -15,7 +15,7 @@ use isocenter_pet::factors::{Accidentals, DIRECTIONS, MAX_DIRECTIONS};
 use isocenter_pet::scanner::DelayArrays;
 use isocenter_pet::scatter::{EnergyWindow, Found, Model};
 
-fn accidentals(pet: &Pet, duration: f64, window: f64) -> Result<Accidentals> {
+pub(super) fn accidentals(pet: &Pet, duration: f64, window: f64) -> Result<Accidentals> {
     if !window.is_finite() {
         fail!(NotFiniteParameter, "window is {window}; it must be finite, in ps");
     }

@@ -37,7 +37,7 @@ pub struct isoc_pet_response {
     pub cut: u32,
     /// Pairs of radial_table; 0 means that radial_fwhm holds everywhere.
     pub radial_table_count: u32,
-    /// Of the time difference, ps.
+    /// Of the time difference, ps; 0: there is none, as of lists that go along lines (isoc_pet_list).
     pub tof_fwhm: f64,
     /// Across the line in the transverse plane, mm.
     pub radial_fwhm: f64,
@@ -107,8 +107,8 @@ impl isoc_pet_response {
     }
 }
 
-/// Sets the response of all views that have no tables of their own; copied. Kernels must fit into the lattice, and no sigma may be
-/// below a fiftieth of a voxel. A sigma below a voxel is integrated over the voxel.
+/// Sets the response of all views that have no tables of their own, and of lines; copied. A sigma below a voxel is integrated over the voxel. Kernels must fit into the lattice, and no sigma may be
+/// below a fiftieth of a voxel, which calls that make kernels look at; lines have none.
 ///
 /// # Safety
 /// `response` is NULL or valid.

@@ -115,8 +115,15 @@ impl Columns {
         self.layout
     }
 
+    /// Calls with each column.
+    pub(super) fn par_columns(&mut self, call: impl Fn(usize, usize, &mut [f32]) + Sync) {
+        let Layout { shape: [nz, ny, nx], margin, column, row } = self.layout;
+        self.data[margin..].par_chunks_mut(row).take(ny).enumerate().for_each(|(y, row)| {
+            row.chunks_mut(column).take(nx).enumerate().for_each(|(x, c)| call(x, y, &mut c[..nz]));
+        });
+    }
+
     /// Voxels at x, y, from the lowest z on.
-    #[cfg(test)]
     pub(crate) fn column(&self, x: usize, y: usize) -> &[f32] {
         &self.data[self.layout.start(x, y)..][..self.layout.shape[0]]
     }

@@ -2,10 +2,13 @@
 
 use super::columns::{Columns, Layout as Place};
 use super::compare::{compare, load};
+use super::lines;
 use super::prior;
 use super::projector::{Floors, Projector, Room};
-use crate::engine::{Ascent, Engine, Facts, Method, NEAR, Ratio, Scan, Sign, Tally};
+use crate::dropped::Dropped;
+use crate::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sign, Sum, Tally};
 use crate::histos::Histos;
+use crate::lines::{Counted, Grid, Lines, Through};
 use crate::prior::Placed;
 use crate::values::{look, replace};
 use isocenter_base::array::{Array, ArrayMut};
@@ -27,13 +30,29 @@ pub(crate) struct CpuEngine {
     room: Room,
     tally: Tally,
     prior: Option<Placed<Columns>>,
+    lines: lines::Room,
     replaced: u64,
 }
 
+/// What was measured.
+pub(crate) enum Data<'a> {
+    Histos(OfHistos<'a>),
+    Lines(lines::Data<'a>),
+}
+
 /// The caller's arrays, in place.
-pub(crate) struct Data<'a> {
+pub(crate) struct OfHistos<'a> {
     histos: Histos<'a>,
     facts: Facts,
+}
+
+impl<'a> Data<'a> {
+    fn histos(&self) -> Result<&OfHistos<'a>> {
+        match self {
+            Data::Histos(of) => Ok(of),
+            Data::Lines(_) => fail!(Internal, "lines have no histo-images"),
+        }
+    }
 }
 
 /// Elements that a task of plain arithmetic takes.
@@ -52,6 +71,7 @@ impl CpuEngine {
             room: Room::default(),
             tally: Tally::default(),
             prior: None,
+            lines: lines::Room::default(),
             replaced: 0,
         })
     }
@@ -255,16 +275,56 @@ impl Engine for CpuEngine {
             let found = look(additive, "additive", policy, Sign::NonNegative)?;
             (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
         }
-        Ok(Data { histos: *histos, facts })
+        Ok(Data::Histos(OfHistos { histos: *histos, facts }))
+    }
+
+    fn lines_memory(&self, grid: &Grid, events: usize, parts: usize) -> u64 {
+        grid.bytes() * (1 + crate::lines::copies(grid, events.div_ceil(parts))) as u64
+    }
+
+    fn forward_lines(&mut self, of: &Through, image: &Columns, to: &ArrayMut<1>, job: &Job) -> Result<Dropped> {
+        let lines = Lines { level: self.level, through: of.clone() };
+        let (image, _) = self.lines.image(&lines, image)?;
+        lines.forward(image, to, job)
+    }
+
+    fn adjoint_lines(&mut self, of: &Through, from: &Array<1>, image: &mut Columns, job: &Job) -> Result<Dropped> {
+        let lines = Lines { level: self.level, through: of.clone() };
+        let (_, sums) = self.lines.image(&lines, image)?;
+        let dropped = lines.adjoint(from, sums, job)?;
+        lines::each(image, &of.grid, &sums[0], |v, sum| *v = sum);
+        Ok(dropped)
+    }
+
+    fn load_lines<'a>(&mut self, context: &Context, counted: &Counted<'a>, job: &Job) -> Result<(Data<'a>, Dropped)> {
+        let seen = self.read(&counted.sensitivity, "sensitivity", context.nan_policy(), Sign::NonNegative)?;
+        let (data, dropped) = lines::Data::new(self.level, counted, seen, job)?;
+        let events = counted.through.list.len();
+        let needed = self.volume() + self.lines_memory(&counted.through.grid, events, counted.parts);
+        let cap = context.memory_cap(0);
+        if needed > cap {
+            fail!(MemoryCap, "memory_cap is {cap} bytes; images that lines are added up in need {needed}");
+        }
+        Ok((Data::Lines(data), dropped))
     }
 
     fn facts(&self, data: &Data<'_>) -> Facts {
-        data.facts
+        match data {
+            Data::Histos(of) => of.facts,
+            Data::Lines(lines) => lines.facts,
+        }
     }
 
     fn add_sensitivity(&mut self, view: usize, data: &Data<'_>, image: &mut Columns) -> Result<()> {
+        let of = match data {
+            Data::Histos(of) => of,
+            Data::Lines(lines) => {
+                merge(image, &lines.sensitivity, |a, b| a + b);
+                return Ok(());
+            }
+        };
         let mut factors = Columns::zeroed(self.place)?;
-        match &data.histos.factors {
+        match &of.histos.factors {
             Some(from) => load(from, view, &mut factors)?,
             None => factors.fill(1.0),
         }
@@ -272,12 +332,31 @@ impl Engine for CpuEngine {
     }
 
     fn compare(&mut self, view: usize, data: &Data<'_>, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
+        let data = data.histos()?;
         let floored = self.project(view, image, ratio, |f| f.error)?;
         let max = if floored { data.facts.max_quotient() } else { f32::INFINITY };
         let Tally { log_likelihood, skipped } = compare(self.level, &data.histos, view, (of, max), ratio)?;
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
         Ok(())
+    }
+
+    fn add_ratios(
+        &mut self,
+        views: &[usize],
+        data: &Data<'_>,
+        of: Ratio,
+        (image, ratio, sum): Sum<Columns>,
+        progress: Progress,
+    ) -> Result<()> {
+        match data {
+            Data::Histos(_) => self.add_ratios_by_view(views, data, of, (image, ratio, sum), progress),
+            Data::Lines(lines) => {
+                let tally = lines.add_ratios(&mut self.lines, views, of, (image, sum), progress)?;
+                self.tally = self.tally + tally;
+                Ok(())
+            }
+        }
     }
 
     fn tally(&mut self) -> Result<Tally> {

@@ -5,6 +5,7 @@ mod compare;
 pub(crate) mod engine;
 pub(crate) mod fourier;
 pub(crate) mod gather;
+mod lines;
 mod prior;
 mod projector;
 mod taps;

@@ -63,7 +63,7 @@ impl Acquisition {
     }
 
     /// Decays that send pairs, of a voxel of so many mm^3 with 1 Bq/ml at the time that the activity is told at; without duration, 1.
-    pub(super) fn decays(&self, volume: f64) -> f64 {
+    pub(crate) fn decays(&self, volume: f64) -> f64 {
         if self.duration == 0.0 {
             return 1.0;
         }

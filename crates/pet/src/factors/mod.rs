@@ -184,27 +184,9 @@ impl<'a> Factors<'a> {
         let [nz, _, nx] = self.lattice.shape();
         let mut sums = Buffer::<f32>::zeroed(self.lattice.voxels())?;
         let mut tables = Tables::default();
-        for (v, (cones, lines)) in self.views.iter().enumerate() {
+        for v in 0..self.views.len() {
             isocenter_base::cpu::buffer::clear(&mut sums);
-            let mut first = 0;
-            for cone in cones {
-                job.check()?;
-                tables.fill(context, self, (lines, cone), (v, first), job)?;
-                sums.par_chunks_mut(nx * nz).enumerate().for_each(|(y, sums)| {
-                    let gather = Gather {
-                        lattice: &self.lattice,
-                        lines,
-                        directions: &cone.directions,
-                        tables: &tables.measured,
-                        between: &tables.between,
-                        scale: self.scale,
-                        y,
-                        sums,
-                    };
-                    vectorised(context.level(), gather);
-                });
-                first += cone.directions.len();
-            }
+            self.add(context, job, v, &mut tables, &mut sums)?;
             sums.par_chunks(nx * nz).enumerate().for_each_init(
                 || vec![0f32; nx],
                 |row, (y, slab)| {
@@ -217,6 +199,56 @@ impl<'a> Factors<'a> {
                 },
             );
             job.advance(share / self.views.len() as f64);
+        }
+        Ok(())
+    }
+    /// Writes the sum over all views, `[z][y][x]` in host memory, by the processor.
+    pub(super) fn write_sum(&self, context: &Context, to: &ArrayMut<3>) -> Result<()> {
+        let [nz, _, nx] = self.lattice.shape();
+        context.run(|job| {
+            job.enter(Stage::Factors);
+            let mut sums = Buffer::<f32>::zeroed(self.lattice.voxels())?;
+            let mut tables = Tables::default();
+            for v in 0..self.views.len() {
+                self.add(context, job, v, &mut tables, &mut sums)?;
+                job.advance(1.0 / self.views.len() as f64);
+            }
+            sums.par_chunks(nx * nz).enumerate().for_each_init(
+                || vec![0f32; nx],
+                |row, (y, slab)| {
+                    for z in 0..nz {
+                        row.iter_mut().zip(slab.chunks(nz)).for_each(|(v, column)| *v = column[z]);
+                        // SAFETY: a row of this task's alone; nobody else has the array.
+                        unsafe { to.write_row([z, y, 0], row) };
+                    }
+                },
+            );
+            Ok(())
+        })
+    }
+
+    /// Adds a view's to sums `[y][x][z]`.
+    fn add(&self, context: &Context, job: &Job, v: usize, tables: &mut Tables, sums: &mut Buffer<f32>) -> Result<()> {
+        let [nz, _, nx] = self.lattice.shape();
+        let (cones, lines) = &self.views[v];
+        let mut first = 0;
+        for cone in cones {
+            job.check()?;
+            tables.fill(context, self, (lines, cone), (v, first), job)?;
+            sums.par_chunks_mut(nx * nz).enumerate().for_each(|(y, sums)| {
+                let gather = Gather {
+                    lattice: &self.lattice,
+                    lines,
+                    directions: &cone.directions,
+                    tables: &tables.measured,
+                    between: &tables.between,
+                    scale: self.scale,
+                    y,
+                    sums,
+                };
+                vectorised(context.level(), gather);
+            });
+            first += cone.directions.len();
         }
         Ok(())
     }

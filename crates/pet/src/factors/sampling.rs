@@ -44,7 +44,7 @@ impl Sampling {
         strips + self.counts.iter().map(of_view).sum::<u64>()
     }
 
-    pub(super) fn into_views(self) -> Result<Vec<OfView>> {
+    pub(crate) fn into_views(self) -> Result<Vec<OfView>> {
         let Self { cells, directions, counts } = self;
         let mut views = reserved(cells.len())?;
         for (cell, (_, lines)) in cells.iter().zip(counts) {

@@ -1,6 +1,7 @@
 //! Histo-images of a reconstruction, on the GPU as long as they fit.
 
 use super::array::{Check, Copies, Place, Survey};
+use super::lines;
 use crate::engine::{Facts, Sign};
 use crate::histos::Histos;
 use isocenter_base::array::Array;
@@ -14,7 +15,10 @@ const KINDS: usize = 3;
 /// The histo-images of a reconstruction: held on the GPU, or read from the caller view by view.
 pub(crate) struct Data<'a> {
     pub(super) facts: Facts,
-    histos: Histos<'a>,
+    /// None of lines.
+    histos: Option<Histos<'a>>,
+    /// A list in the place of histo-images.
+    pub(super) lines: Option<lines::Data<'a>>,
     /// Volumes of all views, or of a part of them.
     held: Option<[Option<Lent>; KINDS]>,
     /// Which of a part's volumes is a view's.
@@ -91,7 +95,8 @@ impl<'a> Data<'a> {
         }
         let [(measured, ..), (factors, largest_factor, has_zero_factor), (additive, ..)] = found;
         let facts = Facts { measured, factors, additive, largest_factor, has_zero_factor };
-        Ok((Self { facts, histos: *histos, held: hold.then_some(held), places: None, shared: None }, replaced))
+        let held = hold.then_some(held);
+        Ok((Self { facts, histos: Some(*histos), lines: None, held, places: None, shared: None }, replaced))
     }
 
     /// A copy of some views' volumes, which are held, for another GPU.
@@ -99,8 +104,10 @@ impl<'a> Data<'a> {
     /// # Safety
     /// The other GPU is current; these volumes stay until its stream has passed the copies.
     pub(super) unsafe fn part(&self, own: &Queue, other: &Queue, place: Place, views: &[usize]) -> Result<Self> {
-        let Some(held) = &self.held else { fail!(Internal, "histo-images are not held") };
-        let mut places = vec![usize::MAX; self.histos.measured.shape()[0]];
+        let (Some(held), Some(histos)) = (&self.held, &self.histos) else {
+            fail!(Internal, "histo-images are not held")
+        };
+        let mut places = vec![usize::MAX; histos.measured.shape()[0]];
         views.iter().enumerate().for_each(|(k, view)| places[*view] = k);
         let mut copies = [None, None, None];
         for (from, to) in held.iter().zip(&mut copies) {
@@ -113,7 +120,19 @@ impl<'a> Data<'a> {
                 unsafe { copy_between(from, to, place.bytes(), &other.stream)? };
             }
         }
-        Ok(Self { facts: self.facts, histos: self.histos, held: Some(copies), places: Some(places), shared: None })
+        Ok(Self {
+            facts: self.facts,
+            histos: self.histos,
+            lines: None,
+            held: Some(copies),
+            places: Some(places),
+            shared: None,
+        })
+    }
+
+    /// Of a list.
+    pub(super) fn of_lines(lines: lines::Data<'a>, facts: Facts) -> Self {
+        Self { facts, histos: None, lines: Some(lines), held: None, places: None, shared: None }
     }
 
     /// Bytes of what is held.
@@ -133,7 +152,8 @@ impl<'a> Data<'a> {
     pub(super) unsafe fn view(&self, copies: &Copies, view: usize) -> Result<OfView> {
         let (mut read, mut at) = ([None, None, None], [0; KINDS]);
         let place = self.places.as_ref().map_or(view, |places| places[view]);
-        for (k, kind) in kinds(&self.histos).into_iter().enumerate() {
+        let Some(histos) = &self.histos else { fail!(Internal, "lines have no histo-images") };
+        for (k, kind) in kinds(histos).into_iter().enumerate() {
             let Some((array, _)) = kind else { continue };
             at[k] = match &self.held {
                 Some(held) => held[k].as_ref().map_or(0, |m| m.address() + (place * copies.place.bytes()) as u64),

@@ -5,14 +5,17 @@ use super::array::{self, Check, Copies, Place, Survey, total};
 use super::data::{Data, Shared};
 use super::finish::{Finish, What};
 use super::fourier::{self, Fourier};
+use super::lines::{self, OnGpu};
 use super::peers::{Member, Peer, Peers};
 use super::plain::Plain;
 use super::prior::Arguments;
 use super::projection::{Draft, Projection};
 use super::volume::Volume;
 use crate::direction::Direction;
+use crate::dropped::Dropped;
 use crate::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sign, Sum, Tally};
 use crate::histos::Histos;
+use crate::lines::{Counted, Grid, Through};
 use crate::prior::Placed;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, LogLevel, NanPolicy};
@@ -79,7 +82,8 @@ impl GpuEngine {
         let [device, others @ ..] = devices else { fail!(Internal, "there is no GPU") };
         let queue = Queue::new(device)?;
         let shape = scan.lattice.shape();
-        let blocks = max_blocks(shape).max(Plain::blocks(&queue, shape)).max(Fourier::max_blocks(shape));
+        let of_views = max_blocks(shape).max(Plain::blocks(&queue, shape)).max(Fourier::max_blocks(shape));
+        let blocks = of_views.max(lines::blocks(&queue));
         let tally = DeviceMemory::new(device, blocks * 2 * size_of::<f64>())?;
         {
             let _current = device.enter()?;
@@ -121,6 +125,11 @@ impl GpuEngine {
 
     fn copies(&self) -> Copies<'_> {
         Copies { context: &self.context, queue: &self.queue, place: self.place, stream: self.stream }
+    }
+
+    fn lines(&self) -> OnGpu<'_> {
+        let Self { context, queue, place, .. } = self;
+        OnGpu { context, queue, place: *place, tally: self.tally.address() }
     }
 
     fn room(&self) -> Result<Lent> {
@@ -476,12 +485,39 @@ impl Engine for GpuEngine {
         Ok(data)
     }
 
+    fn lines_memory(&self, grid: &Grid, events: usize, parts: usize) -> u64 {
+        lines::room(grid) + lines::bytes(events, parts).max(lines::piece(events))
+    }
+
+    fn forward_lines(&mut self, of: &Through, image: &Volume, to: &ArrayMut<1>, job: &Job) -> Result<Dropped> {
+        // SAFETY: a volume of the plan's; the GPU is current inside `within`, which waits for the stream.
+        unsafe { self.lines().forward(of, image.at(), to, job) }
+    }
+
+    fn adjoint_lines(&mut self, of: &Through, from: &Array<1>, image: &mut Volume, job: &Job) -> Result<Dropped> {
+        // SAFETY: as above.
+        unsafe { self.lines().adjoint(of, from, image.at(), job) }
+    }
+
+    fn load_lines<'a>(&mut self, context: &Context, counted: &Counted<'a>, job: &Job) -> Result<(Data<'a>, Dropped)> {
+        let seen = self.read(&counted.sensitivity, "sensitivity", context.nan_policy(), Sign::NonNegative)?;
+        // Room for volumes that are asked for later, and for copies of arrays.
+        let free = self.cap.saturating_sub(self.kept() + 12 * self.place.bytes() as u64);
+        // SAFETY: as above.
+        let (lines, facts, dropped) = unsafe { self.lines().load(counted, seen, free, job)? };
+        Ok((Data::of_lines(lines, facts), dropped))
+    }
+
     fn facts(&self, data: &Data<'_>) -> Facts {
         data.facts
     }
 
     fn add_sensitivity(&mut self, view: usize, data: &Data<'_>, image: &mut Volume) -> Result<()> {
-        // SAFETY: the GPU is current inside `within`.
+        if let Some(lines) = &data.lines {
+            // SAFETY: volumes of the plan's; the GPU is current inside `within`.
+            return unsafe { self.place.add(&self.queue, image.at(), lines.sensitivity.at()) };
+        }
+        // SAFETY: as above.
         let of_view = unsafe { data.view(&self.copies(), view)? };
         let to = Finish::new(What::Add, image.at());
         if of_view.factors != 0 {
@@ -517,6 +553,11 @@ impl Engine for GpuEngine {
         volumes: Sum<Volume>,
         progress: Progress,
     ) -> Result<()> {
+        if let Some(lines) = &data.lines {
+            let (image, _, sum) = volumes;
+            // SAFETY: as for `add_sensitivity`.
+            return unsafe { self.lines().add_ratios(lines, views, of, (image, sum), progress) };
+        }
         let Some(shared) = &data.shared else { return self.add_own(views, data, of, volumes, progress) };
         let mut peers = std::mem::take(&mut self.peers.list);
         let added = self.add_shared(&mut peers, (views, data, shared), of, volumes, progress);

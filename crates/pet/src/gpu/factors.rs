@@ -141,6 +141,39 @@ pub(crate) fn write(
     })
 }
 
+/// Writes the sum over all views, `[z][y][x]` on this GPU or in host memory.
+pub(crate) fn write_sum(
+    context: &Context,
+    device: &Arc<Device>,
+    factors: &Factors,
+    to: &mut ArrayMut<3>,
+    stream: usize,
+) -> Result<()> {
+    let place = Place::new(factors.lattice.shape())?;
+    let queue = Queue::new(device)?;
+    context.run_waiting(|job| {
+        job.enter(Stage::Factors);
+        let _current = device.enter()?;
+        let work = |queue: &mut &Queue| {
+            let copies = Copies { context, queue, place, stream };
+            let (common, sum) = (Common::new(queue, factors, place)?, queue.pool.take(place.bytes())?);
+            sum.clear(&queue.stream)?;
+            for view in 0..factors.views.len() {
+                job.check()?;
+                // SAFETY: memory of these sizes, which stays until the stream has passed; the GPU is current.
+                unsafe {
+                    common.launch(queue, factors, view, place)?;
+                    place.add(queue, sum.address(), common.volume.address())?;
+                }
+                job.advance(1.0 / factors.views.len() as f64);
+            }
+            // SAFETY: as above.
+            unsafe { copies.write(sum.address(), to) }
+        };
+        then_wait(&mut &queue, work, |queue| queue.stream.synchronize())
+    })
+}
+
 impl Common {
     pub(super) fn new(queue: &Queue, factors: &Factors, place: Place) -> Result<Self> {
         let (surface, floats) = (factors.detectors.surface.parts(), |n: usize| queue.pool.take(n * size_of::<f32>()));

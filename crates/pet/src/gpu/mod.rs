@@ -9,6 +9,7 @@ pub(super) mod factors;
 mod finish;
 mod fourier;
 mod gather;
+mod lines;
 mod pairs;
 mod parts;
 mod peers;

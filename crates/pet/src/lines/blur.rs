@@ -19,9 +19,8 @@ pub(crate) struct Blur {
 fn weights(sigma: f64, voxel: f64, cut: f64) -> Vec<f32> {
     let reach = (cut * sigma / voxel + 0.5).floor() as usize;
     let nodes = nodes(voxel, sigma);
-    let at = |k: usize| {
-        nodes.iter().map(|(x, w)| w * (-0.5 * ((x + k as f64 * voxel) / sigma).powi(2)).exp()).sum::<f64>()
-    };
+    let at =
+        |k: usize| nodes.iter().map(|(x, w)| w * (-0.5 * ((x + k as f64 * voxel) / sigma).powi(2)).exp()).sum::<f64>();
     let all: Vec<f64> = (0..=reach).map(at).collect();
     let sum = all[0] + 2.0 * all[1..].iter().sum::<f64>();
     all.iter().map(|v| (v / sum) as f32).collect()

@@ -1,8 +1,9 @@
 //! Lines on the processor. Results are the same bits for any number of threads.
 
-use super::blur::Blur;
 use super::grid::Grid;
 use super::list::{Line, List};
+use super::part::Part;
+use super::through::Through;
 use super::trace::{PLANES, Taps, Trace};
 use crate::dropped::Dropped;
 use crate::engine::{MIN_EXPECTED, Tally};
@@ -23,42 +24,11 @@ const MAX_BYTES: u64 = 1 << 30;
 /// Events add to another image where there are so many of them for each of its voxels at least: else making it takes longer than they do.
 const EVENTS_A_VOXEL: f64 = 1.0 / 32.0;
 
-/// Lines through an image, and how the processor takes them.
-#[derive(Debug)]
+/// Lines through an image, on a processor of some level.
+#[derive(Clone, Debug)]
 pub(crate) struct Lines<'a> {
     pub(crate) level: Level,
-    pub(crate) list: &'a List<'a>,
-    pub(crate) grid: Grid,
-    pub(crate) blur: Option<Blur>,
-}
-
-/// Which events of a list: every `count`-th run of `size`, from the `first` run on.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Part {
-    pub(crate) first: usize,
-    pub(crate) count: usize,
-    /// A block's at most.
-    pub(crate) size: usize,
-}
-
-impl Part {
-    /// All of them.
-    pub(crate) const ALL: Self = Self { first: 0, count: 1, size: BLOCK };
-
-    /// Of so many parts: runs as long as a block, and shorter ones of few events, so that every part has some of all times of the scan.
-    pub(crate) fn of(first: usize, count: usize, events: usize) -> Self {
-        Self { first, count, size: (events / (8 * count)).clamp(1, BLOCK) }
-    }
-
-    /// How many runs.
-    pub(crate) fn runs(&self, events: usize) -> usize {
-        events.div_ceil(self.size).saturating_sub(self.first).div_ceil(self.count)
-    }
-
-    /// Where a run begins.
-    pub(super) fn start(&self, run: usize) -> usize {
-        (self.first + run * self.count) * self.size
-    }
+    pub(crate) through: Through<'a>,
 }
 
 /// What a task works in.
@@ -167,15 +137,13 @@ impl Plain for Ratios<'_> {
         assert!(image.len() == grid.len() && sum.len() == grid.len());
         let mut tally = Tally::default();
         for (line, besides) in lines.iter().zip(besides) {
-            let trace = Trace::new(grid, &line.event, line.timing);
+            let Some(trace) = Trace::new(grid, &line.event, line.timing) else { continue };
             let mut sums = [0.0; 4];
-            let count = trace.as_ref().map_or(0, |t| t.count.div_ceil(PLANES));
-            if let Some(trace) = &trace {
-                for (part, taps) in taps[..count].iter_mut().enumerate() {
-                    trace.weigh(part * PLANES, taps);
-                    // SAFETY: an image of this grid.
-                    unsafe { taps.gather(image.as_ptr(), &mut sums) };
-                }
+            let count = trace.count.div_ceil(PLANES);
+            for (part, taps) in taps[..count].iter_mut().enumerate() {
+                trace.weigh(part * PLANES, taps);
+                // SAFETY: an image of this grid.
+                unsafe { taps.gather(image.as_ptr(), &mut sums) };
             }
             let expected = (sums[0] + sums[1]) + (sums[2] + sums[3]) + besides;
             // Also NaN, of factors of 0.
@@ -193,37 +161,58 @@ impl Plain for Ratios<'_> {
     }
 }
 
-impl Lines<'_> {
-    /// How many images so many events are added up in side by side.
-    pub(crate) fn copies(&self, events: usize) -> usize {
-        let voxels: usize = self.grid.sides.iter().product();
-        let by_events = (events as f64 / (EVENTS_A_VOXEL * voxels as f64)) as usize;
-        by_events.clamp(1, MAX_COPIES.min(((MAX_BYTES / self.grid.bytes()) as usize).max(1)))
-    }
+/// How many images so many events are added up in side by side.
+pub(crate) fn copies(grid: &Grid, events: usize) -> usize {
+    let voxels: usize = grid.sides.iter().product();
+    let by_events = (events as f64 / (EVENTS_A_VOXEL * voxels as f64)) as usize;
+    by_events.clamp(1, MAX_COPIES.min(((MAX_BYTES / grid.bytes()) as usize).max(1)))
+}
 
+impl Lines<'_> {
     /// Blurs an image, if lines are.
     pub(crate) fn blurred(&self, image: &mut Buffer<f32>) -> Result<()> {
-        self.blur.as_ref().map_or(Ok(()), |blur| blur.apply(&self.grid, image))
+        self.through.blur.as_ref().map_or(Ok(()), |blur| blur.apply(&self.through.grid, image))
+    }
+
+    /// What becomes of all events.
+    pub(crate) fn survey(&self, job: &Job) -> Result<Dropped> {
+        let Through { list, grid, .. } = &self.through;
+        let task = |from: usize| -> Result<Dropped> {
+            job.check()?;
+            let mut room = Room::new(grid)?;
+            let mut all = Dropped::default();
+            for from in (from..list.len().min(from + GRAIN * BLOCK)).step_by(BLOCK) {
+                let mut dropped = room.read(list, from, BLOCK);
+                let missed = room.lines.iter().filter(|line| Trace::new(grid, &line.event, line.timing).is_none());
+                dropped.outside_lattice += missed.count() as u64;
+                all = all.add(dropped);
+            }
+            Ok(all)
+        };
+        let tasks = list.len().div_ceil(GRAIN * BLOCK);
+        let found: Vec<Result<Dropped>> = (0..tasks).into_par_iter().map(|t| task(t * GRAIN * BLOCK)).collect();
+        found.into_iter().try_fold(Dropped::default(), |sum, part| Ok(sum.add(part?)))
     }
 
     /// Writes the sum along each line, of an image that has been blurred.
     pub(crate) fn forward(&self, image: &Buffer<f32>, to: &ArrayMut<1>, job: &Job) -> Result<Dropped> {
-        let blocks = self.list.len().div_ceil(BLOCK);
+        let blocks = self.through.list.len().div_ceil(BLOCK);
         let task = |task: usize| -> Result<Dropped> {
-            let mut room = Room::new(&self.grid)?;
+            let mut room = Room::new(&self.through.grid)?;
             let mut all = Dropped::default();
             for block in task * GRAIN..blocks.min((task + 1) * GRAIN) {
                 job.check()?;
                 let from = block * BLOCK;
-                let mut dropped = room.read(self.list, from, BLOCK);
+                let mut dropped = room.read(self.through.list, from, BLOCK);
                 let mut values = [0.0; BLOCK];
                 let Room { lines, taps, .. } = &mut room;
-                let forward = Forward { grid: &self.grid, image, lines, taps: &mut taps[0], values: &mut values };
+                let forward =
+                    Forward { grid: &self.through.grid, image, lines, taps: &mut taps[0], values: &mut values };
                 dropped.outside_lattice += widest(self.level, forward);
                 let mut row = [0.0f32; BLOCK];
                 lines.iter().zip(values).for_each(|(line, value)| row[line.number - from] = value);
                 // SAFETY: events of this block alone; nobody else has the array.
-                unsafe { to.write_row([from], &row[..BLOCK.min(self.list.len() - from)]) };
+                unsafe { to.write_row([from], &row[..BLOCK.min(self.through.list.len() - from)]) };
                 all = all.add(dropped);
             }
             job.advance(1.0 / blocks.div_ceil(GRAIN) as f64);
@@ -233,26 +222,42 @@ impl Lines<'_> {
         found.into_iter().try_fold(Dropped::default(), |sum, part| Ok(sum.add(part?)))
     }
 
-    /// Sums up in `copies` images side by side what `add` makes of runs of a part, and leaves their sum, blurred, in the first.
+    /// The sum along each of some lines, of an image that has been blurred.
+    pub(crate) fn forward_of(
+        &self,
+        image: &Buffer<f32>,
+        lines: &[Line],
+        write: impl Fn(usize, f32) + Sync,
+    ) -> Result<()> {
+        let grid = &self.through.grid;
+        lines.par_chunks(BLOCK).for_each_init(Taps::new, |taps, lines| {
+            let mut values = [0.0; BLOCK];
+            widest(self.level, Forward { grid, image, lines, taps, values: &mut values });
+            lines.iter().zip(values).for_each(|(line, value)| write(line.number, value));
+        });
+        Ok(())
+    }
+
+    /// Sums up in some images side by side what `add` makes of runs of a part, and leaves their sum, blurred, in the first.
     fn sum<T: Send>(
         &self,
         part: Part,
-        copies: &mut Vec<Buffer<f32>>,
+        images: &mut Vec<Buffer<f32>>,
         add: impl Fn(usize, &mut Room, &mut Buffer<f32>) -> Result<T> + Sync,
         join: impl Fn(T, T) -> T + Sync,
         none: impl Fn() -> T + Sync,
     ) -> Result<T> {
-        let runs = part.runs(self.list.len());
-        let count = self.copies(runs * part.size);
-        while copies.len() < count {
-            copies.push(self.grid.zeroed()?);
+        let runs = part.runs(self.through.list.len());
+        let count = copies(&self.through.grid, runs * part.size);
+        while images.len() < count {
+            images.push(self.through.grid.zeroed()?);
         }
-        let found: Vec<Result<T>> = copies[..count]
+        let found: Vec<Result<T>> = images[..count]
             .par_iter_mut()
             .enumerate()
             .map(|(c, image)| {
                 image.fill(0.0);
-                let mut room = Room::new(&self.grid)?;
+                let mut room = Room::new(&self.through.grid)?;
                 let mut all = none();
                 for run in c * runs / count..(c + 1) * runs / count {
                     all = join(all, add(part.start(run), &mut room, image)?);
@@ -260,8 +265,8 @@ impl Lines<'_> {
                 Ok(all)
             })
             .collect();
-        if let [first, others @ ..] = &mut copies[..count] {
-            let row = self.grid.strides[1];
+        if let [first, others @ ..] = &mut images[..count] {
+            let row = self.through.grid.strides[1];
             first.par_chunks_mut(row).enumerate().for_each(|(y, sum)| {
                 for other in &*others {
                     sum.iter_mut().zip(&other[y * row..]).for_each(|(sum, v)| *sum += v);
@@ -276,12 +281,12 @@ impl Lines<'_> {
     pub(crate) fn adjoint(&self, values: &Array<1>, images: &mut Vec<Buffer<f32>>, job: &Job) -> Result<Dropped> {
         let add = |from: usize, room: &mut Room, image: &mut Buffer<f32>| {
             job.check()?;
-            let dropped = room.read(self.list, from, BLOCK);
+            let dropped = room.read(self.through.list, from, BLOCK);
             let (mut row, mut of_lines) = ([0.0f32; BLOCK], [0.0; BLOCK]);
-            values.read_row([from], &mut row[..BLOCK.min(self.list.len() - from)]);
+            values.read_row([from], &mut row[..BLOCK.min(self.through.list.len() - from)]);
             let Room { lines, taps, .. } = room;
             lines.iter().zip(&mut of_lines).for_each(|(line, value)| *value = row[line.number - from]);
-            let adjoint = Adjoint { grid: &self.grid, image, lines, taps: &mut taps[0], values: &of_lines };
+            let adjoint = Adjoint { grid: &self.through.grid, image, lines, taps: &mut taps[0], values: &of_lines };
             widest(self.level, adjoint);
             Ok(dropped)
         };
@@ -298,12 +303,12 @@ impl Lines<'_> {
         besides: &(dyn Fn(usize, &mut [f32]) + Sync),
     ) -> Result<Tally> {
         let add = |from: usize, room: &mut Room, sum: &mut Buffer<f32>| {
-            room.read(self.list, from, part.size);
+            room.read(self.through.list, from, part.size);
             let mut row = [0.0f32; BLOCK];
-            besides(from, &mut row[..part.size.min(self.list.len() - from)]);
+            besides(from, &mut row[..part.size.min(self.through.list.len() - from)]);
             let Room { lines, taps, besides, .. } = room;
             lines.iter().zip(&mut *besides).for_each(|(line, besides)| *besides = row[line.number - from]);
-            Ok(widest(self.level, Ratios { grid: &self.grid, image, sum, lines, besides, taps }))
+            Ok(widest(self.level, Ratios { grid: &self.through.grid, image, sum, lines, besides, taps }))
         };
         self.sum(part, images, add, |a, b| a + b, Tally::default)
     }

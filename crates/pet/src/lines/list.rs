@@ -5,8 +5,8 @@ use crate::dropped::Dropped;
 use crate::events::{BLOCK, Block, EventArrays, Events, NO_SET, NOT_MEASURED, Source};
 use crate::response::{FWHM_PER_SIGMA, HALF_LIGHT, Response};
 use crate::scanner::{CrystalArrays, CrystalEvents, Scanner};
-use isocenter_base::array::value::not_finite;
 use isocenter_base::array::Array;
+use isocenter_base::array::value::{Value, not_finite};
 use isocenter_base::error::{Result, fail};
 
 /// A list of events, f32 or f64 where they are no numbers of crystals, all in host memory.
@@ -37,6 +37,29 @@ pub fn no_times(events: usize) -> Array<'static, 1> {
 enum Given<'a> {
     Positions(Events<'a>),
     Crystals(CrystalEvents<'a>),
+}
+
+impl Source for Given<'_> {
+    fn len(&self) -> usize {
+        match self {
+            Self::Positions(events) => events.len(),
+            Self::Crystals(events) => events.len(),
+        }
+    }
+
+    fn is_single(&self) -> bool {
+        match self {
+            Self::Positions(events) => events.is_single(),
+            Self::Crystals(events) => events.is_single(),
+        }
+    }
+
+    fn read<P: Value>(&self, from: usize, block: &mut Block<P>) -> usize {
+        match self {
+            Self::Positions(events) => events.read(from, block),
+            Self::Crystals(events) => events.read(from, block),
+        }
+    }
 }
 
 /// A list that is read block by block.
@@ -83,10 +106,7 @@ impl<'a> List<'a> {
                 None => fail!(NotConfigured, "the plan has no scanner yet; isoc_pet_set_scanner comes first"),
             },
         };
-        let events = match &given {
-            Given::Positions(events) => events.len(),
-            Given::Crystals(events) => events.len(),
-        };
+        let events = given.len();
         if let Some(widths) = &arrays.tof_fwhm {
             if !arrays.timed {
                 fail!(OutOfRange, "list.tof_fwhm is of times, and list.times is NULL");
@@ -109,6 +129,10 @@ impl<'a> List<'a> {
         let blurred = response.map_or(0.0, |r| (r.radial.largest() / FWHM_PER_SIGMA).powi(2));
         let timing = match (arrays.timed, response) {
             (false, _) => None,
+            (true, Some(r)) if r.tof_fwhm_ps == 0.0 && arrays.tof_fwhm.is_none() => fail!(
+                NotConfigured,
+                "events have times, and response.tof_fwhm is 0: set how exact they are, or leave list.times out"
+            ),
             (true, Some(r)) => Some(Timing { sigma: along(r.tof_fwhm_ps, blurred), cut: r.cut.k }),
             (true, None) if arrays.tof_fwhm.is_some() => Some(Timing { sigma: 0.0, cut: crate::Cut::default().k }),
             (true, None) => fail!(
@@ -120,24 +144,28 @@ impl<'a> List<'a> {
     }
 
     pub(crate) fn len(&self) -> usize {
-        match &self.given {
-            Given::Positions(events) => events.len(),
-            Given::Crystals(events) => events.len(),
-        }
+        self.given.len()
     }
 
-    /// Whether they have times.
-    pub(super) fn is_timed(&self) -> bool {
-        self.timing.is_some()
+    /// Its events as they were given.
+    pub(super) fn source(&self) -> impl Source {
+        self.given
+    }
+
+    /// How exact times are that have no width of their own; None without times.
+    pub(super) fn timing(&self) -> Option<Timing> {
+        self.timing
     }
 
     /// Calls with each of at most a block of events from `from` on that counts, and says what became of the others.
-    pub(super) fn read(&self, from: usize, most: usize, block: &mut Block<f64>, mut call: impl FnMut(&Line)) -> Dropped {
-        let n = match &self.given {
-            Given::Positions(events) => events.read(from, block),
-            Given::Crystals(events) => events.read(from, block),
-        };
-        let n = n.min(most);
+    pub(super) fn read(
+        &self,
+        from: usize,
+        most: usize,
+        block: &mut Block<f64>,
+        mut call: impl FnMut(&Line),
+    ) -> Dropped {
+        let n = self.given.read(from, block).min(most);
         let mut widths = [0.0f64; BLOCK];
         if let Some(given) = &self.tof_fwhm {
             given.read_row([from], &mut widths[..n]);

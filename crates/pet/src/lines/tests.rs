@@ -1,6 +1,7 @@
-use super::cpu::{Lines, Part};
+use super::blur::Blur;
+use super::cpu::Lines;
 use super::list::{Ends, List, ListArrays, no_times};
-use super::{Blur, Grid};
+use super::{Grid, Part, Through};
 use crate::cases::noise;
 use crate::events::interleaved;
 use crate::lattice::Lattice;
@@ -103,23 +104,23 @@ fn context(threads: usize) -> Context {
 }
 
 fn on<'a>(level: Level, list: &'a List<'a>, blur: Option<Blur>) -> Lines<'a> {
-    Lines { level, list, grid: Grid::of(&lattice()).expect("a grid"), blur }
+    Lines { level, through: Through { list, grid: Grid::of(&lattice()).expect("a grid"), blur } }
 }
 
 fn forward(lines: &Lines, image: &[f32], threads: usize) -> (Vec<f32>, crate::dropped::Dropped) {
-    let mut values = vec![f32::NAN; lines.list.len()];
+    let mut values = vec![f32::NAN; lines.through.list.len()];
     let dropped = context(threads).run(|job| {
-        let mut image = padded(&lines.grid, image);
+        let mut image = padded(&lines.through.grid, image);
         lines.blurred(&mut image)?;
-        let to = ArrayMut::new(&mut values, [lines.list.len()])?;
+        let to = ArrayMut::new(&mut values, [lines.through.list.len()])?;
         lines.forward(&image, &to, job)
     });
     (values, dropped.expect("lines"))
 }
 
 fn image_of(lines: &Lines, from: &Buffer<f32>) -> Vec<f32> {
-    let [nx, ny, nz] = lines.grid.sides;
-    (0..nx * ny * nz).map(|v| from[lines.grid.column(v % nx, v / nx % ny) + v / nx / ny]).collect()
+    let [nx, ny, nz] = lines.through.grid.sides;
+    (0..nx * ny * nz).map(|v| from[lines.through.grid.column(v % nx, v / nx % ny) + v / nx / ny]).collect()
 }
 
 fn adjoint(lines: &Lines, values: &[f32], threads: usize) -> Vec<f32> {
@@ -206,7 +207,7 @@ fn ratios_are_the_definition_s() {
     }
     for level in levels() {
         let all = on(level, &list, None);
-        let image = padded(&all.grid, &image);
+        let image = padded(&all.through.grid, &image);
         for part in 0..parts {
             let mut images = Vec::new();
             let besides = |from: usize, row: &mut [f32]| row.copy_from_slice(&more[from..][..row.len()]);

@@ -25,8 +25,9 @@ pub(crate) struct Timing {
 pub(super) struct Trace {
     /// Planes that it crosses.
     pub(super) count: usize,
-    /// The first of them in memory.
-    base: usize,
+    /// The axis that they are across: 0 is x; and the first of them.
+    axis: usize,
+    first: usize,
     /// From plane to plane, and along the other two axes.
     strides: [usize; 3],
     /// Along these two: where it is in the first plane, from the voxels of zeros on, by how much from plane to plane, and where the last voxel of zeros is reached.
@@ -40,6 +41,34 @@ pub(super) struct Trace {
     sigmas: f32,
     cut: f32,
     whole: f32,
+}
+
+/// The axes within planes across each; the one along which voxels follow one another is the last.
+const OTHERS: [[usize; 2]; 3] = [[1, 2], [0, 2], [1, 0]];
+
+/// Where places end on an axis, counted from the voxels of zeros on: before those behind the last voxel are reached.
+fn last(grid: &Grid, axis: usize) -> f32 {
+    ((grid.sides[axis] + 1) as f32).next_down()
+}
+
+/// A line as a GPU takes it: see `Line` in kernels/pet/lines.cu.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Packed {
+    place: [f32; 2],
+    slope: [f32; 2],
+    event: f32,
+    sigmas: f32,
+    length: f32,
+    besides: f32,
+    /// Axis, first and number of planes: 2, 13 and 13 bits.
+    planes: u32,
+}
+
+/// What all lines of a list have in common, for a GPU: where the Gaussian ends, in sigmas, 1 over what is left of it, and the last places along x, y, z.
+pub(crate) fn common(grid: &Grid, timing: Option<Timing>) -> ([f32; 2], [f32; 3]) {
+    let cut = timing.map_or(1.0, |t| t.cut as f32);
+    ([cut, 0.5 / half_normal(cut)], [0, 1, 2].map(|axis| last(grid, axis)))
 }
 
 /// Planes on an axis where a place that moves by `slope` is in `low..high`.
@@ -63,8 +92,7 @@ impl Trace {
         if size[axis].is_nan() || size[axis] == 0.0 {
             return None;
         }
-        // The one along which voxels follow one another is the last.
-        let others = [[1, 2], [0, 2], [1, 0]][axis];
+        let others = OTHERS[axis];
         let slope = others.map(|a| delta[a] / delta[axis]);
         let place = std::array::from_fn::<f64, 2, _>(|o| start[others[o]] - start[axis] * slope[o]);
         let end = start[axis] + delta[axis];
@@ -89,17 +117,25 @@ impl Trace {
         let strides = [axis, others[0], others[1]].map(|a| grid.strides[a]);
         Some(Self {
             count: (to - from) as usize + 1,
-            base: (from as usize + 1) * strides[0],
+            axis,
+            first: from as usize,
             strides,
             place: std::array::from_fn(|o| (place[o] + from * slope[o] + 1.0) as f32),
             slope: slope.map(|s| s as f32),
-            last: others.map(|a| ((grid.sides[a] + 1) as f32).next_down()),
+            last: others.map(|a| last(grid, a)),
             length: step as f32,
             event: (gauss[0] - from) as f32,
             sigmas: gauss[1] as f32,
             cut: gauss[2] as f32,
             whole: gauss[3] as f32,
         })
+    }
+
+    /// For a GPU, with what is expected besides the sum along it.
+    pub(super) fn packed(&self, besides: f32) -> Packed {
+        let Self { place, slope, event, sigmas, length, .. } = *self;
+        let planes = (self.axis | self.first << 2 | self.count << 15) as u32;
+        Packed { place, slope, event, sigmas, length, besides, planes }
     }
 
     /// The weights of planes from `from` on, as many as there is room for.
@@ -119,7 +155,7 @@ impl Trace {
                 weight[k] = (edges[k + 1] - edges[k]) * self.whole;
             }
         }
-        let base = (self.base + from * self.strides[0]) as i32;
+        let base = ((self.first + from + 1) * self.strides[0]) as i32;
         let [ahead, a_stride, b_stride] = self.strides.map(|s| s as i32);
         for k in 0..PLANES {
             let plane = (from + k) as f32;

@@ -14,7 +14,7 @@ pub(crate) struct Plane {
 }
 
 impl Plane {
-    pub(super) fn new(face: &Face) -> Self {
+    pub(crate) fn new(face: &Face) -> Self {
         let three = |v: [f32; 4]| [v[0], v[1], v[2]].map(f64::from);
         let (centre, width, height) = (three(face.centre), three(face.width), three(face.height));
         let over = |v: [f64; 3]| v.map(|c| c / dot(v, v));
