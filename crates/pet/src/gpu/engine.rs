@@ -486,7 +486,7 @@ impl Engine for GpuEngine {
     }
 
     fn lines_memory(&self, grid: &Grid, events: usize, parts: usize) -> u64 {
-        lines::room(grid) + lines::bytes(events, parts).max(lines::piece(events))
+        lines::room(grid, events) + lines::bytes(events, parts).max(lines::piece(events))
     }
 
     fn forward_lines(&mut self, of: &Through, image: &Volume, to: &ArrayMut<1>, job: &Job) -> Result<Dropped> {

@@ -9,7 +9,7 @@ use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job};
 use isocenter_base::cpu::buffer::Plain;
 use isocenter_base::error::{Result, fail};
-use isocenter_base::gpu::{Image, Launch, Lent, Queue, Span, mirrored};
+use isocenter_base::gpu::{Image, Launch, Lent, Pairs, Queue, RadixSort, Span, mirrored};
 
 const IMAGE: &Image = &crate::images::LINES;
 /// Lines that are brought to the GPU at a time at most, where not all of them are kept.
@@ -35,11 +35,11 @@ struct Arguments {
     tally: u64,
     count: i64,
     strides: [i32; 3],
+    second: i32,
     last: [f32; 3],
     cut: f32,
     whole: f32,
     least: f32,
-    unused: i32,
 }
 mirrored!(Arguments, 88);
 
@@ -57,9 +57,51 @@ struct Images {
     column: i32,
     axis: i32,
     reach: i32,
+    second: i32,
     scale: f32,
+    unused: i32,
 }
-mirrored!(Images, 80);
+mirrored!(Images, 88);
+
+/// Mirrors `Order`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct Order {
+    from: u64,
+    to: u64,
+    keys: u64,
+    values: u64,
+    count: i64,
+    scale: f32,
+    unused: i32,
+}
+mirrored!(Order, 48);
+
+/// Bits of a line's key.
+const KEY: usize = 8;
+/// Lines are ordered where an image and a sum are larger, so that those which are under way together cross a part of them, which the cache holds: it has 50 MB of an H200, and 4 MB or more of
+/// all others.
+const CACHED: u64 = 4 << 20;
+
+/// Bytes that ordering a piece takes.
+fn ordering(grid: &Grid, events: usize) -> u64 {
+    let n = events.min(PIECE);
+    match both(grid) > CACHED {
+        true => (n * (size_of::<Packed>() + 4 * size_of::<u32>()) + RadixSort::scratch_bytes(n)) as u64,
+        false => 0,
+    }
+}
+
+/// From an image to its second, which is a voxel later, so that pairs of voxels are at even places in one of them.
+fn second(grid: &Grid) -> i32 {
+    // Images have less than 2^31 voxels; what is added keeps both apart.
+    (grid.len().next_multiple_of(2)) as i32
+}
+
+/// Bytes of both.
+fn both(grid: &Grid) -> u64 {
+    (2 * grid.len().next_multiple_of(2) + 2) as u64 * size_of::<f32>() as u64
+}
 
 /// Images that lines cross and are added up in, and weights of a blur.
 pub(super) struct Room {
@@ -90,9 +132,9 @@ pub(super) fn bytes(events: usize, parts: usize) -> u64 {
     (slots * size_of::<Packed>()) as u64
 }
 
-/// Bytes of the rest.
-pub(super) fn room(grid: &Grid) -> u64 {
-    2 * grid.bytes()
+/// Bytes of the rest, of a list that is kept.
+pub(super) fn room(grid: &Grid, events: usize) -> u64 {
+    2 * both(grid) + ordering(grid, events)
 }
 
 /// Bytes of a piece of a list.
@@ -114,7 +156,7 @@ impl Room {
     /// The GPU is current.
     unsafe fn new(queue: &Queue, grid: &Grid, blur: Option<&Blur>, place: Place) -> Result<Self> {
         let image = || {
-            let image = queue.pool.take(grid.bytes() as usize)?;
+            let image = queue.pool.take(both(grid) as usize)?;
             // Of which the voxels of zeros stay.
             image.clear(&queue.stream)?;
             Ok(image)
@@ -142,7 +184,9 @@ impl Room {
             column: self.place.column as i32,
             axis: 0,
             reach: 0,
+            second: second(&self.grid),
             scale: 1.0,
+            unused: 0,
         }
     }
 
@@ -185,7 +229,9 @@ impl Room {
         // SAFETY: by this function's contract.
         unsafe {
             self.launch(queue, "lines_fill", &arguments)?;
-            self.blur(queue, 0)
+            let image = self.blur(queue, 0)?;
+            self.launch(queue, "lines_double", &self.arguments(0, self.images[image].address()))?;
+            Ok(image)
         }
     }
 
@@ -196,6 +242,7 @@ impl Room {
     unsafe fn take(&self, queue: &Queue, image: usize, volume: u64, add: bool, scale: f32) -> Result<()> {
         // SAFETY: as for `image`.
         unsafe {
+            self.launch(queue, "lines_join", &self.arguments(0, self.images[image].address()))?;
             let image = self.blur(queue, image)?;
             let from = self.images[image].address();
             let arguments = Images { volume, scale, reach: i32::from(add), ..self.arguments(from, 0) };
@@ -232,11 +279,11 @@ impl OnGpu<'_> {
             tally: self.tally,
             count: count as i64,
             strides: of.grid.strides.map(|n| n as i32),
+            second: second(&of.grid),
             last,
             cut,
             whole,
             least: MIN_EXPECTED,
-            unused: 0,
         };
         let kernel = self.queue.device.function(IMAGE, kernel)?;
         // SAFETY: the struct mirrors the kernels'; the rest by this function's contract.
@@ -263,6 +310,38 @@ impl OnGpu<'_> {
         // SAFETY: by this function's contract.
         unsafe { self.queue.staging.upload(&self.queue.stream, Span::new(to, count), fill)? };
         Ok(dropped)
+    }
+
+    /// Brings lines that cross the same planes along z together.
+    ///
+    /// # Safety
+    /// As many lines; the GPU is current.
+    unsafe fn order(&self, grid: &Grid, list: u64, count: usize) -> Result<()> {
+        let queue = self.queue;
+        let numbers = || queue.pool.take(count * size_of::<u32>());
+        let (pairs, ordered) =
+            ([[numbers()?, numbers()?], [numbers()?, numbers()?]], queue.pool.take(count * size_of::<Packed>())?);
+        let scratch = queue.pool.take(RadixSort::scratch_bytes(count))?;
+        let [from, to] = pairs.each_ref().map(|[k, v]| Pairs { keys: k.address(), values: v.address() });
+        let scale = (1 << KEY) as f32 / (grid.sides[2] + 2) as f32;
+        let sorted = if RadixSort::ends_in_second(KEY) { to } else { from };
+        let of = |from: u64, to: u64, Pairs { keys, values }: Pairs| Order {
+            from,
+            to,
+            keys,
+            values,
+            count: count as i64,
+            scale,
+            unused: 0,
+        };
+        let words = count * size_of::<Packed>() / size_of::<f32>();
+        // SAFETY: the struct mirrors the kernels'; memory of these sizes, which goes back to the pool, whose later users follow the stream.
+        unsafe {
+            queue.each((IMAGE, "lines_keys"), count, &of(list, 0, from))?;
+            RadixSort::new(&queue.device)?.run([from, to], count, KEY, scratch.address(), &queue.stream)?;
+            queue.each((IMAGE, "lines_order"), words, &of(list, ordered.address(), sorted))?;
+            queue.duplicate(ordered.address(), list, count * size_of::<Packed>())
+        }
     }
 
     /// See [`crate::engine::Engine::forward_lines`].
@@ -341,7 +420,7 @@ impl OnGpu<'_> {
     ) -> Result<(Data<'a>, Facts, Dropped)> {
         let (queue, through) = (self.queue, &counted.through);
         let (events, parts) = (through.list.len(), counted.parts);
-        let room = room(&through.grid);
+        let room = room(&through.grid, events);
         let hold = room + bytes(events, parts) <= free;
         if room + piece(events) > free {
             fail!(
@@ -375,6 +454,9 @@ impl OnGpu<'_> {
                     };
                     let besides = |from: usize, row: &mut [f32]| counted.besides(from, row);
                     dropped = dropped.add(self.bring(through, &part, (from, n), &besides, to)?);
+                    if hold && ordering(&through.grid, events) > 0 {
+                        self.order(&through.grid, to, n)?;
+                    }
                 }
                 at += slots;
             }
@@ -461,3 +543,7 @@ impl OnGpu<'_> {
         }
     }
 }
+
+#[cfg(test)]
+#[path = "lines_tests.rs"]
+mod tests;

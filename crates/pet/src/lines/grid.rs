@@ -26,9 +26,9 @@ impl Grid {
         // Odd: columns that a line crosses spread over the sets of the caches.
         let column = (nz + 2) | 1;
         let row = ((nx + 2) * column) | 1;
-        // Kernels have 32 bits for an index.
-        if (ny + 2).checked_mul(row).is_none_or(|len| len > i32::MAX as usize) {
-            fail!(SizeOverflow, "an image of {nz} x {ny} x {nx} voxels is more than lines are projected of: 2^31");
+        // Kernels have 32 bits for an index, and GPUs two images.
+        if (ny + 2).checked_mul(row).is_none_or(|len| len > (1 << 30) - 2) {
+            fail!(SizeOverflow, "an image of {nz} x {ny} x {nx} voxels is more than lines are projected of: 2^30");
         }
         let origin = std::array::from_fn(|a| 0.5 * (sides[a] - 1) as f64 - centre[a] / voxel[a]);
         Ok(Self { sides, voxel, origin, strides: [column, row, 1] })

@@ -21,4 +21,4 @@ pub(crate) use {
 };
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
