@@ -1730,6 +1730,8 @@ typedef struct {
     double crystal_height;
     // time_bins + 1 edges of t2 - t1, ascending, in ps; NULL without bins.
     const double *time_edges;
+    // Real (crystals, 2) in host memory: width and height of each crystal's face, in place of crystal_width and crystal_height, which must be 0; NULL: all have these.
+    const isoc_tensor *crystal_sizes;
 } isoc_pet_scanner;
 
 // Events that are in no histo-image, by the first cause that applies, in this order.
@@ -3247,7 +3249,7 @@ isoc_status isoc_pet_line_factors(isoc_pet *pet,
                                   isoc_pet_dropped *dropped);
 
 // Writes what is measured of each voxel by all lines within isoc_pet_geometry.max_tilt, f32 (nz, ny, nx), in host memory or on the plan's GPU, which isoc_pet_reconstruct_lines takes: the sum over views of
-// isoc_pet_factors, whose arguments and memory it has, and one volume more.
+// isoc_pet_factors, whose arguments and memory it has, and one volume more; `options.directions` of 0 means 8 here, since the sum has the noise of all views' together.
 isoc_status isoc_pet_line_sensitivity(isoc_pet *pet,
                                       const isoc_pet_factor_options *options,
                                       const isoc_tensor *efficiencies,

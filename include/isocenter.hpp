@@ -1735,6 +1735,7 @@ public:
         double crystal_width = 0;
         double crystal_height = 0;
         list<double> time_edges = {}; // one more than there are bins; none: events have time differences in ps
+        const isoc_tensor *crystal_sizes = nullptr; // real (crystals, 2): width and height of each, in place of the two above
 
     private:
         template <class> friend class detail::lowered_struct;
@@ -1743,7 +1744,7 @@ public:
             if (size == 1 || size > UINT32_MAX)
                 found.set(ISOC_STATUS_OUT_OF_RANGE, "scanner.time_edges has %llu values; it must have one more than there are bins", size);
             c.time_bins = static_cast<uint32_t>(size ? size - 1 : 0), c.time_edges = size ? time_edges.pointer() : nullptr;
-            c.crystal_width = crystal_width, c.crystal_height = crystal_height;
+            c.crystal_width = crystal_width, c.crystal_height = crystal_height, c.crystal_sizes = crystal_sizes;
         }
     };
 

@@ -238,6 +238,7 @@ classdef PET < handle
             %
             %   CrystalWidth, CrystalHeight   of a face, across the axis and across the width, mm; an event is anywhere on its two faces,
             %                                 as its number says. 0 and 0 (the default) make points of crystals
+            %   CrystalSizes   2 x crystals: width and height of each, in their place
             %   TimeEdges    of the bins of t2 - t1, ascending, in ps, one more than there are bins; without it events have times in ps
             self.id = isocenter.internal.plan('pet', self.id);
             isocenter_mex('pet.set_scanner', self.id, varargin{:});

@@ -125,11 +125,13 @@ static const record blocks_record{ "blocks", sizeof(isoc_pet_blocks), {
 struct pet_scanner {
     isoc_pet_scanner s;
     int64_t edges;
+    const mxArray *sizes;
 };
 #define AT(member) offsetof(pet_scanner, member)
 static const record scanner_record{ "scanner", sizeof(pet_scanner), {
     { "CrystalWidth", field::real, AT(s.crystal_width) },
     { "CrystalHeight", field::real, AT(s.crystal_height) },
+    { "CrystalSizes", field::any, AT(sizes) },
     { "TimeEdges", field::reals, AT(s.time_edges), AT(edges) },
 } };
 #undef AT
@@ -644,6 +646,8 @@ static void set_scanner(call &c) {
     const shape size{ { 3, static_cast<int64_t>(mxGetN(where)) }, "3 x crystals" };
     const array places(where, "positions", real, size);
     const optional_array normals(directions, "normals", real, size);
+    const optional_array sizes(s.sizes, "CrystalSizes", real, { { 2, size.size[1] }, "2 x crystals" });
+    s.s.crystal_sizes = sizes.tensor();
     check(isoc_pet_set_scanner(c.plan->pet(), &s.s, places.tensor(), normals.tensor()), "invalidGeometry");
     c.plan->pet_size.crystals = size.size[1], c.plan->pet_size.has_bins = s.s.time_bins > 0;
 }

@@ -916,7 +916,7 @@ class isoc_pet_blocks(c.Structure):
 
 class isoc_pet_scanner(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("time_bins", c.c_uint32), ("crystal_width", c.c_double),
-                ("crystal_height", c.c_double), ("time_edges", c.c_void_p)]
+                ("crystal_height", c.c_double), ("time_edges", c.c_void_p), ("crystal_sizes", c.POINTER(isoc_tensor))]
 
 
 class isoc_pet_dropped(c.Structure):

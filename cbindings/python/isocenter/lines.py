@@ -126,7 +126,7 @@ class AlongLines:
         out : array, optional
             float32 (nz, ny, nx), takes the result. On the GPU that the plan computes on it stays there.
         efficiencies, attenuation, directions, duration, branching, half_life, delay, live, map_voxel, map_centre
-            As for `factors`.
+            As for `factors`, but that `directions` of 0 means 8: the sum has the noise of all views' together.
 
         Returns
         -------

@@ -522,7 +522,7 @@ class PET(AlongLines, Plan):
                   self._out(histo_images, "histo_images"), ctypes.byref(dropped))
         return Dropped._of(dropped)
 
-    def set_scanner(self, positions, normals=None, *, crystal_width=0.0, crystal_height=0.0, time_edges=None):
+    def set_scanner(self, positions, normals=None, *, crystal_width=0.0, crystal_height=0.0, crystal_sizes=None, time_edges=None):
         """Sets the scanner whose crystals and time bins events of `deposit_crystals` name, and that `factors` and `detect` are of; copied. It
         holds whatever the geometry.
 
@@ -536,6 +536,8 @@ class PET(AlongLines, Plan):
         crystal_width, crystal_height : float
             Of a crystal's face, across the scanner's axis and across the width, mm. An event is anywhere on the faces of its two crystals, as its
             number says, always at the same place. With 0 and 0 crystals are points.
+        crystal_sizes : array, optional
+            float32 or float64 (crystals, 2), in host memory: width and height of each crystal's face, in place of `crystal_width` and `crystal_height`.
         time_edges : sequence of float, optional
             Edges of the bins of t2 - t1, ascending, in ps, one more than there are bins: an event is anywhere in its bin. None: events have
             time differences in ps.
@@ -550,6 +552,9 @@ class PET(AlongLines, Plan):
             raise wrong(ValueError, f"time_edges has {edges.size} edges; there must be at least 2, one more than there are bins")
         scanner = struct(_abi.isoc_pet_scanner, time_bins=None if edges is None else edges.size - 1, crystal_width=crystal_width,
                          crystal_height=crystal_height, time_edges=address(edges))
+        sizes = self._in(crystal_sizes, "crystal_sizes")
+        if sizes is not None:
+            scanner.crystal_sizes = ctypes.cast(sizes.pointer, ctypes.POINTER(_abi.isoc_tensor))
         self._run(lib.isoc_pet_set_scanner, ctypes.byref(scanner), self._in(positions, "positions"), self._in(normals, "normals"))
         self._has_bins, self._crystals = edges is not None, len(positions)
 

@@ -517,6 +517,7 @@ impl Pet<'_> {
             crystal_width: input.real(4.0),
             crystal_height: input.real(4.0),
             time_edges: if time_bins == 0 && input.odd(2).is_none() { ptr::null() } else { edges },
+            crystal_sizes: ptr::null(),
         };
         let circle = |k: usize| {
             let angle = (k / 3) as f64 * std::f64::consts::TAU / 32.0;

@@ -246,8 +246,11 @@ unsafe fn corrections<'a>(
     }
 }
 
+/// Directions of each view where the caller leaves them open: the noise is that of all views' together.
+const SUM_DIRECTIONS: usize = 8;
+
 /// Writes what is measured of each voxel by all lines within isoc_pet_geometry.max_tilt, f32 (nz, ny, nx), in host memory or on the plan's GPU, which isoc_pet_reconstruct_lines takes: the sum over views of
-/// isoc_pet_factors, whose arguments and memory it has, and one volume more.
+/// isoc_pet_factors, whose arguments and memory it has, and one volume more; `options.directions` of 0 means 8 here, since the sum has the noise of all views' together.
 ///
 /// # Safety
 /// Pointers are NULL or valid.
@@ -262,7 +265,11 @@ pub unsafe extern "C" fn isoc_pet_line_sensitivity(
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
         unsafe {
-            let options = factor_options(options)?;
+            let mut chosen = factor_options(options)?;
+            if options.is_null() || read_struct(options)?.directions == 0 {
+                chosen.directions = SUM_DIRECTIONS;
+            }
+            let options = chosen;
             let (efficiencies, attenuation) = corrections(pet, efficiencies, attenuation)?;
             let to = expect_image(pet, "sensitivity")?.output(sensitivity)?;
             if let Some(efficiencies) = &efficiencies {

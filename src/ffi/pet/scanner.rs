@@ -6,7 +6,7 @@ use crate::ffi::boundary::{OutList, Sized32, array, count, guard, read_struct, w
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor, sizes};
 use isocenter_base::array::DType;
 use isocenter_base::error::{Result, Status, fail};
-use isocenter_pet::scanner::{Blocks, CrystalArrays, Crystals, MAX_CRYSTALS, MAX_TIME_BINS, Scanner, TimeBins};
+use isocenter_pet::scanner::{Blocks, CrystalArrays, Crystals, MAX_CRYSTALS, MAX_TIME_BINS, Scanner, Sizes, TimeBins};
 
 /// Sizes of crystals, and time bins.
 ///
@@ -26,12 +26,14 @@ pub struct isoc_pet_scanner {
     pub crystal_height: f64,
     /// time_bins + 1 edges of t2 - t1, ascending, in ps; NULL without bins.
     pub time_edges: *const f64,
+    /// Real (crystals, 2) in host memory: width and height of each crystal's face, in place of crystal_width and crystal_height, which must be 0; NULL: all have these.
+    pub crystal_sizes: *const isoc_tensor,
 }
 
-// SAFETY: numbers and a pointer; all zero is valid.
+// SAFETY: numbers and pointers; all zero is valid.
 unsafe impl Sized32 for isoc_pet_scanner {
     const NAME: &'static str = "isoc_pet_scanner";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = std::mem::offset_of!(Self, crystal_sizes);
 }
 
 /// Rings of flat blocks of crystals about the z axis, in mm; the middle of all is 0, 0, 0. A ring of crystals has those of all its blocks,
@@ -141,7 +143,7 @@ pub unsafe extern "C" fn isoc_pet_set_scanner(
 ) -> Status {
     with_plan(pet, |pet| {
         // SAFETY: by this function's contract.
-        let (given, positions, normals) = unsafe {
+        let (given, positions, normals, sizes) = unsafe {
             let given = read_struct(scanner)?;
             if positions.is_null() {
                 fail!(NullPointer, "positions is NULL");
@@ -157,8 +159,30 @@ pub unsafe extern "C" fn isoc_pet_set_scanner(
                 gpus: &[],
             };
             let normals = if normals.is_null() { None } else { Some(expected("normals").input(normals)?) };
-            (given, expected("positions").input(positions)?, normals)
+            let sizes = match given.crystal_sizes.is_null() {
+                true => None,
+                false => {
+                    let of_each = Expected {
+                        name: "scanner.crystal_sizes",
+                        shape: [number, 2],
+                        dims: ["crystals", "sides"],
+                        optional: &[],
+                        dtypes: DType::REAL,
+                        gpus: &[],
+                    };
+                    Some(of_each.input(given.crystal_sizes)?)
+                }
+            };
+            (given, expected("positions").input(positions)?, normals, sizes)
         };
+        if sizes.is_some() && (given.crystal_width != 0.0 || given.crystal_height != 0.0) {
+            fail!(
+                OutOfRange,
+                "scanner.crystal_width is {} and crystal_height {} beside scanner.crystal_sizes; they must be 0",
+                given.crystal_width,
+                given.crystal_height
+            );
+        }
         let edges = match given.time_bins {
             0 if !given.time_edges.is_null() => {
                 fail!(OutOfRange, "scanner.time_bins is 0 beside scanner.time_edges; it must be their number less 1")
@@ -176,11 +200,21 @@ pub unsafe extern "C" fn isoc_pet_set_scanner(
             row
         };
         let normal = normals.map(|normals| move |k: usize| row(&normals, k));
+        let size = sizes.map(|sizes| {
+            move |k: usize| {
+                let mut row = [0.0; 2];
+                sizes.read_row([k, 0], &mut row);
+                row
+            }
+        });
         let crystals = Crystals::new(
             positions.shape()[0],
             |k| row(&positions, k),
             normal.as_ref().map(|n| n as &dyn Fn(usize) -> [f64; 3]),
-            [given.crystal_width, given.crystal_height],
+            match &size {
+                Some(size) => Sizes::Each(size),
+                None => Sizes::Same([given.crystal_width, given.crystal_height]),
+            },
         )?;
         pet.set_scanner(Scanner { time_bins: edges.map(TimeBins::new).transpose()?, ..crystals.into() });
         Ok(())

@@ -2,7 +2,7 @@ use super::cases::{crystals, gaussian, histos, layered, map, small};
 use super::*;
 use crate::phantom::{Object, Phantom, Quantity};
 use crate::response::Radial;
-use crate::scanner::{Blocks, Crystals};
+use crate::scanner::{Blocks, Crystals, Sizes};
 use crate::simulation::{self, Background, Resolution, Scan, Source, Tally};
 use crate::views::Views;
 use isocenter_base::context::ContextOptions;
@@ -99,6 +99,62 @@ fn by_lines(
         }
     }
     sum / LINES as f64 * solid / TAU
+}
+
+/// Where every other block has crystals of half the width, twice as many that together are as wide, lines meet crystals where they did: the same factors to rounding of edges, which few lines are on.
+#[test]
+fn crystals_of_two_sizes_are_met_as_those_of_one() {
+    let blocks = |across: usize| Blocks {
+        blocks: 24,
+        block_rings: 2,
+        across,
+        along: 6,
+        diameter: 200.0,
+        pitch_across: 20.0 / across as f64,
+        pitch_along: 5.0,
+        block_pitch: 33.0,
+        first_azimuth: 0.1,
+    };
+    let (coarse, fine) = (blocks(4), blocks(8));
+    let of_block = |blocks: &Blocks, across: usize, even: usize| -> Vec<([[f64; 3]; 2], [f64; 2])> {
+        let width = 20.0 / across as f64;
+        let all = 0..blocks.count().expect("blocks");
+        let chosen = all.filter(|k| k % (24 * across) / across % 2 == even);
+        chosen.map(|k| (blocks.crystal(k), [width, 4.6])).collect()
+    };
+    let same: Vec<_> = [0, 1].iter().flat_map(|even| of_block(&coarse, 4, *even)).collect();
+    let mixed: Vec<_> = of_block(&coarse, 4, 0).into_iter().chain(of_block(&fine, 8, 1)).collect();
+    let (views, lattice) =
+        (Views::grid(5, 2, 0.2).expect("views"), Lattice::new([12, 20, 20], [5.0; 3]).expect("lattice"));
+    let [same, mixed] = [same, mixed].map(|all| {
+        let (normal, size) = (|k: usize| all[k].0[1], |k: usize| all[k].1);
+        let crystals = Crystals::new(all.len(), |k| all[k].0[0], Some(&normal), Sizes::Each(&size)).expect("crystals");
+        let scanner: Scanner = crystals.into();
+        let factors = with_map((&scanner, None), (&views, &lattice), 32);
+        written(&factors, &context(ContextOptions::default()))
+    });
+    let most = same.iter().fold(0.0f32, |m, v| m.max(*v));
+    let apart = same.iter().zip(&mixed).filter(|(a, b)| (*a - *b).abs() > 1e-4 * most).count();
+    assert!(most > 0.0 && apart < same.len() / 200, "{apart} of {}", same.len());
+    let sum = |values: &[f32]| values.iter().map(|v| f64::from(*v)).sum::<f64>();
+    assert!((sum(&mixed) / sum(&same) - 1.0).abs() < 1e-4);
+}
+
+/// The sum over views is that of all views' factors, but for the order of some thousand lines' parts, which rounding leaves 1e-6 of.
+#[test]
+fn the_sum_over_views_is_theirs() {
+    let (scanner, efficiencies) = small();
+    let (views, lattice) =
+        (Views::grid(5, 2, 0.2).expect("views"), Lattice::new([9, 16, 14], [5.0; 3]).expect("lattice"));
+    let factors = with_map((&scanner, Some(&efficiencies)), (&views, &lattice), 32);
+    let context = context(ContextOptions::default());
+    let each = written(&factors, &context);
+    let mut sum = vec![f32::NAN; lattice.voxels()];
+    factors.write_sum(&context, &ArrayMut::new(&mut sum, lattice.shape()).expect("an image")).expect("a sum");
+    for (v, sum) in sum.iter().enumerate() {
+        let expected: f64 = each.iter().skip(v).step_by(lattice.voxels()).map(|f| f64::from(*f)).sum();
+        assert!((f64::from(*sum) - expected).abs() < 5e-6 * expected.max(1e-6), "{v}: {sum} {expected}");
+    }
 }
 
 /// Single voxels have the noise of the lines that they are the mean of, of both, as parts of the mean voxel: by 4000 lines 2 % (a line's value deviates by 1.3 of the

@@ -26,7 +26,7 @@ impl Cells {
     /// Crystals must have faces.
     pub(super) fn new(faces: &[Face]) -> Result<Self> {
         let (radius, reach) = extent(faces);
-        let [width, height] = sides(&faces[0]);
+        let [width, height] = faces.iter().map(sides).fold([f64::INFINITY; 2], |a, b| [a[0].min(b[0]), a[1].min(b[1])]);
         if width * height == 0.0 {
             fail!(
                 NotConfigured,
@@ -98,5 +98,6 @@ fn sides(face: &Face) -> [f64; 2] {
 fn extent(faces: &[Face]) -> (f64, f64) {
     let centres = || faces.iter().map(|face| face.centre.map(f64::from));
     let radius = centres().map(|c| c[0].hypot(c[1])).sum::<f64>() / faces.len() as f64;
-    (radius, centres().map(|c| c[2].abs()).fold(0.0, f64::max) + sides(&faces[0])[1] * (0.5 + MARGIN))
+    let tallest = faces.iter().map(|face| sides(face)[1]).fold(0.0, f64::max);
+    (radius, centres().map(|c| c[2].abs()).fold(0.0, f64::max) + tallest * (0.5 + MARGIN))
 }

@@ -18,19 +18,53 @@ pub struct Crystals {
     layers: OnceLock<Vec<u8>>,
 }
 
+/// Width, tangential, and height of faces, mm.
+#[derive(Clone, Copy)]
+pub enum Sizes<'a> {
+    /// Of all.
+    Same([f64; 2]),
+    /// Of each.
+    Each(&'a dyn Fn(usize) -> [f64; 2]),
+}
+
+impl From<[f64; 2]> for Sizes<'_> {
+    fn from(size: [f64; 2]) -> Self {
+        Self::Same(size)
+    }
+}
+
+impl Sizes<'_> {
+    fn of(&self, k: usize) -> Result<[f64; 2]> {
+        let size = match self {
+            Self::Same(size) => return Ok(*size),
+            Self::Each(size) => size(k),
+        };
+        for (axis, v) in size.into_iter().enumerate() {
+            if !v.is_finite() {
+                fail!(NotFiniteData, "crystal_sizes[{k}, {axis}] is {v}; it must be finite, in mm");
+            }
+            if v < 0.0 {
+                fail!(OutOfRange, "crystal_sizes[{k}, {axis}] is {v} mm; it must be at least 0");
+            }
+        }
+        Ok(size)
+    }
+}
+
 impl Crystals {
-    /// Faces of this width, tangential, and height, mm, about positions from the centre of the lattice; 0 and 0 of points. Normals, of any length and
-    /// either sign, are towards the z axis where there are none.
-    pub fn new(
+    /// Faces about positions from the centre of the lattice; of sizes 0 and 0 they are points. Normals, of any length and either sign, are towards the z axis where there are none.
+    pub fn new<'a>(
         count: usize,
         position: impl Fn(usize) -> [f64; 3],
         normal: Option<&dyn Fn(usize) -> [f64; 3]>,
-        [width, height]: [f64; 2],
+        sizes: impl Into<Sizes<'a>>,
     ) -> Result<Self> {
+        let sizes = sizes.into();
         if !(2..=MAX_CRYSTALS).contains(&count) {
             fail!(OutOfRange, "there are {count} crystals; there must be 2 to {MAX_CRYSTALS}");
         }
-        for (name, size) in [("crystal_width", width), ("crystal_height", height)] {
+        let same = if let Sizes::Same(size) = sizes { size } else { [0.0; 2] };
+        for (name, size) in ["crystal_width", "crystal_height"].into_iter().zip(same) {
             if !size.is_finite() {
                 fail!(NotFiniteParameter, "scanner.{name} is {size}; it must be finite, in mm");
             }
@@ -40,6 +74,7 @@ impl Crystals {
         }
         let mut faces = reserved(count + 1)?;
         for k in 0..count {
+            let [width, height] = sizes.of(k)?;
             let at = position(k);
             check_finite("positions", k, at)?;
             let normal = match normal {
@@ -138,6 +173,17 @@ mod tests {
     }
 
     #[test]
+    fn sizes_are_their_own() {
+        let positions = [[0.0, 400.0, 10.0], [-300.0, 0.0, -20.0]];
+        let sizes = |k: usize| [[4.0, 6.0], [2.0, 3.0]][k];
+        let each = Crystals::new(2, |k| positions[k], None, Sizes::Each(&sizes)).expect("crystals");
+        for (k, size) in [[4.0, 6.0], [2.0, 3.0]].into_iter().enumerate() {
+            let same = Crystals::new(2, |k| positions[k], None, size).expect("crystals");
+            assert_eq!(each.faces()[k], same.faces()[k]);
+        }
+    }
+
+    #[test]
     fn what_is_no_crystal_is_refused() {
         let of = |position: [f64; 3], normal: Option<[f64; 3]>, size: [f64; 2]| {
             let normals = |_| normal.unwrap_or_default();
@@ -155,6 +201,9 @@ mod tests {
         assert!(of([1.0; 3], Some([0.0; 3]), [1.0; 2]).1.starts_with("crystal 0 has no normal"));
         assert_eq!(of([1.0; 3], None, [-1.0, 0.0]).1, "scanner.crystal_width is -1 mm; it must be at least 0");
         assert_eq!(of([1.0; 3], None, [0.0, f64::NAN]).0, Status::NotFiniteParameter);
+        let sizes = |k: usize| [4.0, if k == 1 { -2.0 } else { 3.0 }];
+        let e = Crystals::new(2, |_| [1.0; 3], None, Sizes::Each(&sizes)).expect_err("refused");
+        assert_eq!(e.message, "crystal_sizes[1, 1] is -2 mm; it must be at least 0");
         let e = Crystals::new(1, |_| [1.0; 3], None, [0.0; 2]).expect_err("one alone");
         assert_eq!(e.message, format!("there are 1 crystals; there must be 2 to {MAX_CRYSTALS}"));
         assert!(Crystals::new(2, |_| [0.0; 3], None, [0.0; 2]).is_ok(), "points need no normals");

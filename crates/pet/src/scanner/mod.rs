@@ -15,7 +15,7 @@ mod surface;
 mod time_bins;
 
 pub use blocks::Blocks;
-pub use crystals::{Crystals, MAX_CRYSTALS};
+pub use crystals::{Crystals, MAX_CRYSTALS, Sizes};
 pub(super) use detect::detect;
 pub use detect::{DetectedMut, LOST, Lost};
 pub(super) use doubts::doubt;
