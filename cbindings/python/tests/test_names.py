@@ -54,6 +54,7 @@ TAKEN = [
     ("isoc_pet_scan", isocenter.Scan, ()),
     ("isoc_pet_blocks", isocenter.block_crystals, ()),
     ("isoc_pet_scanner", isocenter.PET.set_scanner, ("positions", "normals")),
+    ("isoc_pet_list", isocenter.EventList, ()),
     ("isoc_pet_factor_options", isocenter.PET.factors, ("efficiencies", "attenuation", "out")),
     ("isoc_pet_factor_options", isocenter.PET.factors_memory, ("attenuation",)),
     ("isoc_pet_scatter_options", isocenter.PET.scatter, ("image", "attenuation", "efficiencies", "measured", "randoms", "out")),

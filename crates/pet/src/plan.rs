@@ -211,9 +211,12 @@ impl Pet {
         Views::new((0..from.shape()[0]).map(|v| View { azimuth: at(v, 0), tilt: at(v, 1) }).collect(), max_tilt)
     }
 
-    /// Sets the response of lines, and of all views that have no tables of their own. Whether it fits the lattice is looked at when kernels are made of it: lines have none.
+    /// Sets the response of lines, and of all views that have no tables of their own. Whether it is larger than the lattice is looked at when kernels are made of it: lines have none.
     pub fn set_response(&mut self, response: Response) -> Result<()> {
         response.check()?;
+        if let Some(g) = &self.geometry {
+            g.views.list().iter().try_for_each(|v| response.check_narrow(&g.lattice, v))?;
+        }
         self.response = Some(response);
         self.engine = None;
         Ok(())

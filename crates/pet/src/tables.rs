@@ -177,6 +177,13 @@ impl Response {
         Model::new(lattice, view, self, &components).check_size(self)
     }
 
+    /// An error if a width is too narrow for the lattice, as in another unit.
+    pub(super) fn check_narrow(&self, lattice: &Lattice, view: &View) -> Result<()> {
+        let (_, steps) = identifiers(lattice, view, self)?;
+        let components: Vec<_> = steps.iter().map(|s| self.components(*s)).collect();
+        Model::new(lattice, view, self, &components).lowest(self).map(|_| ())
+    }
+
     /// Voxels along z that a view's kernels do not reach beyond.
     pub(super) fn height(&self, lattice: &Lattice, view: &View) -> usize {
         let [n, _, a] = view.axes();
@@ -222,6 +229,9 @@ fn normalised(weights: &[f64], kernels: usize, total: f64) -> Result<(Vec<f32>, 
     values.iter_mut().zip(scaled).for_each(|(v, w)| *v = w);
     Ok((values, collected(sums.into_iter().map(|s| s / total))?))
 }
+
+/// Name, value, unit, and sigma in mm for a value of 1.
+type Widths = [(&'static str, f64, Unit, f64); 3];
 
 /// The response of a view on the lattice.
 struct Model<'a> {
@@ -270,14 +280,13 @@ impl<'a> Model<'a> {
     }
 
     /// An error, which names the width that is to blame, if kernels are larger than the lattice, or narrower than makes sense on it.
-    fn check_size(&self, response: &Response) -> Result<()> {
-        let axial = response.axial_sigma();
+    /// The widths, and the lowest that they may be; an error if one is lower.
+    fn lowest(&self, response: &Response) -> Result<(Widths, [f64; 3])> {
         let (sigma, _) = self.radial_extent();
         let (radial, narrowest) = match response.radial {
             Radial::Constant(_) => ("response.radial_fwhm", ""),
             Radial::Table { .. } => ("response.radial_table", " at its narrowest"),
         };
-        // Name, value, and sigma in mm for a value of 1.
         let widths = [
             ("response.tof_fwhm", response.tof_fwhm_ps, Unit::Picosecond, HALF_LIGHT / FWHM_PER_SIGMA),
             (radial, sigma * FWHM_PER_SIGMA, Unit::Millimetre, 1.0 / FWHM_PER_SIGMA),
@@ -287,7 +296,8 @@ impl<'a> Model<'a> {
         let side = self.lattice.voxel().into_iter().fold(0.0, f64::max);
         let lowest = widths.map(|(.., sigma)| MIN_SIGMA * side / sigma);
         for ((name, value, unit, sigma), lowest) in widths.into_iter().zip(lowest) {
-            if value * sigma < MIN_SIGMA * side {
+            // Without time of flight there is no width.
+            if value != 0.0 && value * sigma < MIN_SIGMA * side {
                 let at = if name == radial { narrowest } else { "" };
                 fail!(
                     OutOfRange,
@@ -300,7 +310,12 @@ impl<'a> Model<'a> {
                 );
             }
         }
-        let parts = self.parts(axial);
+        Ok((widths, lowest))
+    }
+
+    fn check_size(&self, response: &Response) -> Result<()> {
+        let (widths, lowest) = self.lowest(response)?;
+        let parts = self.parts(response.axial_sigma());
         for (d, name) in ["x", "y", "z"].into_iter().enumerate() {
             let (n, voxel) = (self.lattice.along()[d], self.lattice.voxel()[d]);
             let reach = voxels_within(parts[d].iter().sum(), voxel);
