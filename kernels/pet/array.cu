@@ -10,12 +10,12 @@ struct Copy {
     long long sizes[3], strides[3];
     int column;
     int is_integer;
-    // What is not finite becomes 0 if `replace`, else it is an error, as is what is below `least`.
+    // What is not finite becomes 0 if `replace`, else it is an error; what is below `least` becomes 0.
     int replace;
     float least;
     // Index of the first voxel in the numbering of `found`.
     long long first;
-    // All bits of the index of the first error flipped (0: there is none), and how many values are not finite.
+    // All bits of the index of the first error flipped (0: there is none), how many values are not finite, how many are below `least`, and the bits of the size of the lowest of these.
     unsigned long long *found;
 };
 static_assert(sizeof(Copy) == 96);
@@ -64,8 +64,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_read(const __grid_co
         const float v = p.is_integer ? (float)static_cast<const unsigned *>(p.array)[from] : static_cast<const float *>(p.array)[from];
         const bool finite = isfinite(v);
         if (!finite) atomicAdd(p.found + 1, 1ull);
-        if (finite ? v < p.least : !p.replace) atomicMax(p.found, ~(unsigned long long)(p.first + i));
-        value = finite ? v : 0;
+        // Those below may be rounding: the first that is not finite is an error, however many of these there are before it.
+        if (!finite && !p.replace) atomicMax(p.found, ~(unsigned long long)(p.first + i));
+        const bool below = finite && v < p.least;
+        if (below) {
+            atomicAdd(p.found + 2, 1ull);
+            atomicMax(p.found + 3, (unsigned long long)__float_as_uint(-v));
+            atomicMax(p.found + 4, ~(unsigned long long)(p.first + i));
+        }
+        value = finite && !below ? v : 0;
     };
     by_tiles<true>(p, look, [&](long long to, float value) { p.volume[to] = value; });
 }

@@ -149,7 +149,7 @@ impl Pet {
         if let Some(doubt) = self.doubt_of(&map)? {
             self.context.log(LogLevel::Warning, || doubt);
         }
-        let image = self.context.install(|| host::read(&of.image, "image", NanPolicy::Error, &mut 0))?;
+        let image = self.read_rounded(&of.image, "image")?;
         if let Some(k) = image.iter().position(|v: &f32| *v < 0.0) {
             let [_, ny, nx] = lattice.shape();
             fail!(

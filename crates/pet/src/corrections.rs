@@ -3,6 +3,7 @@
 use super::factors::{self, Acquisition, AttenuationMap, Factors, Hounsfield, Sampling};
 use super::gpu;
 use super::plan::Pet;
+use super::values::{round, tell_of_rounding};
 use isocenter_base::array::{Array, ArrayMut, host};
 use isocenter_base::context::{LogLevel, NanPolicy};
 use isocenter_base::cpu::buffer::Buffer;
@@ -99,8 +100,19 @@ impl Pet {
         self.context.install(|| factors::doubt(map, lattice))
     }
 
-    /// A copy of an attenuation map.
+    /// A copy of an attenuation map, whose values below 0 are 0 where they are rounding; what else is below is looked at with its unit.
     pub(super) fn read_map(&self, from: &Array<3>) -> Result<Buffer> {
-        self.context.install(|| host::read(from, "attenuation", NanPolicy::Error, &mut 0))
+        self.read_rounded(from, "attenuation")
+    }
+
+    /// A copy of an array, with 0 for what is below by rounding.
+    pub(super) fn read_rounded(&self, from: &Array<3>, name: &str) -> Result<Buffer> {
+        let (values, below) = self.context.install(|| {
+            let mut values: Buffer = host::read(from, name, NanPolicy::Error, &mut 0)?;
+            let below = round(&mut values);
+            Ok((values, below))
+        })?;
+        tell_of_rounding(&self.context, below);
+        Ok(values)
     }
 }

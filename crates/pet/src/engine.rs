@@ -8,6 +8,7 @@ use super::lines::{Counted, Grid, Through};
 use super::prior::{Given, Placed};
 use super::response::Response;
 use super::tables::Tables;
+use super::values::tell_of_rounding;
 use super::view::View;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, NanPolicy, Part};
@@ -152,7 +153,10 @@ pub(super) trait Engine: Sized + Send {
     fn within<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self) -> Result<R> + Send) -> Result<R>;
     /// The same with progress and cancel.
     fn run<R: Send>(&mut self, context: &Context, work: impl FnOnce(&mut Self, &Job) -> Result<R> + Send) -> Result<R> {
-        context.run_on(Self::WAITS, Part::WHOLE, |job| self.within(context, |e| work(e, job)))
+        let run = |job: &Job| self.within(context, |e| Ok((work(e, job)?, e.below())));
+        let (done, below) = context.run_on(Self::WAITS, Part::WHOLE, run)?;
+        tell_of_rounding(context, below);
+        Ok(done)
     }
 
     /// The plan's prior, if it was placed; to be forgotten when another one is set.
@@ -191,6 +195,8 @@ pub(super) trait Engine: Sized + Send {
     fn write(&mut self, from: &Self::Volume, to: &mut ArrayMut<3>) -> Result<()>;
     /// Values replaced since it was asked last.
     fn replaced(&mut self) -> u64;
+    /// Values below 0 by rounding, taken for 0, since it was asked last.
+    fn below(&mut self) -> u64;
 
     /// histo = H image
     fn forward(&mut self, view: usize, image: &Self::Volume, histo: &mut Self::Volume) -> Result<()>;

@@ -13,7 +13,7 @@ use super::scanner::Scanner;
 use super::solve::{Algorithm, Iteration, Order, Solve};
 use super::stopping::{Bounds, Regions};
 use super::tables::Tables;
-use super::values::{look, replace};
+use super::values::{look, replace, replace_below};
 use super::view::{View, geometric_order};
 use super::views::Views;
 use isocenter_base::array::fetch::Fetched;
@@ -503,7 +503,7 @@ fn copy_of(from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result
     let mut copy = zeros(from.layout().count())?;
     for (r, row) in copy.chunks_exact_mut(nx).enumerate() {
         from.read_row([r / ny, r % ny, 0], row);
-        replace(row);
+        if sign == Sign::NonNegative { replace_below(row) } else { replace(row) }
     }
     Ok(copy)
 }

@@ -3,7 +3,7 @@
 use super::columns::{Columns, Layout as Place};
 use crate::engine::{MIN_EXPECTED, Ratio, Tally};
 use crate::histos::Histos;
-use crate::values::replace;
+use crate::values::replace_below;
 use isocenter_base::array::Array;
 use isocenter_base::cpu::buffer::{filled, zeros};
 use isocenter_base::cpu::elementary::ln_single;
@@ -51,7 +51,7 @@ pub(super) fn compare(
 pub(super) fn load(from: &Array<4>, view: usize, to: &mut Columns) -> Result<()> {
     to.set_rows(|z, y, row| {
         from.read_row([view, z, y, 0], row);
-        replace(row);
+        replace_below(row);
     })
 }
 
@@ -99,7 +99,7 @@ impl Kernel<f32> for Plane<'_> {
             for (from, row) in arrays {
                 if let Some(from) = from {
                     from.read_row([view, z, y, 0], row);
-                    replace(row);
+                    replace_below(row);
                 }
             }
             tally.skipped += match of {

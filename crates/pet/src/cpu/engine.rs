@@ -10,7 +10,7 @@ use crate::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, 
 use crate::histos::Histos;
 use crate::lines::{Counted, Grid, Lines, Through};
 use crate::prior::Placed;
-use crate::values::{look, replace};
+use crate::values::{look, replace, replace_below};
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, NanPolicy};
 use isocenter_base::cpu::level::Level;
@@ -32,6 +32,7 @@ pub(crate) struct CpuEngine {
     prior: Option<Placed<Columns>>,
     lines: lines::Room,
     replaced: u64,
+    below: u64,
 }
 
 /// What was measured.
@@ -73,6 +74,7 @@ impl CpuEngine {
             prior: None,
             lines: lines::Room::default(),
             replaced: 0,
+            below: 0,
         })
     }
 
@@ -222,11 +224,14 @@ impl Engine for CpuEngine {
     }
 
     fn read(&mut self, from: &Array<3>, name: &str, policy: NanPolicy, sign: Sign) -> Result<Columns> {
-        self.replaced += look(from, name, policy, sign)?.replaced;
+        let found = look(from, name, policy, sign)?;
+        self.replaced += found.replaced;
+        self.below += found.below;
+        let clean = if sign == Sign::NonNegative { replace_below } else { replace };
         let mut volume = Columns::zeroed(self.place)?;
         volume.set_rows(|z, y, row| {
             from.read_row([z, y, 0], row);
-            replace(row);
+            clean(row);
         })?;
         Ok(volume)
     }
@@ -238,6 +243,10 @@ impl Engine for CpuEngine {
 
     fn replaced(&mut self) -> u64 {
         std::mem::take(&mut self.replaced)
+    }
+
+    fn below(&mut self) -> u64 {
+        std::mem::take(&mut self.below)
     }
 
     fn forward(&mut self, view: usize, image: &Columns, histo: &mut Columns) -> Result<()> {
@@ -262,18 +271,21 @@ impl Engine for CpuEngine {
         let mut facts = Facts { largest_factor: 1.0, ..Facts::default() };
         let measured = look(&histos.measured, "measured", policy, Sign::NonNegative)?;
         (facts.measured, self.replaced) = (measured.sum, self.replaced + measured.replaced);
+        self.below += measured.below;
         job.check()?;
         facts.factors = histos.measured.shape().iter().map(|n| *n as f64).product();
         if let Some(factors) = &histos.factors {
             let found = look(factors, "factors", policy, Sign::NonNegative)?;
             (facts.factors, facts.largest_factor, facts.has_zero_factor) = (found.sum, found.largest, found.zero);
             self.replaced += found.replaced;
+            self.below += found.below;
             facts.has_zero_factor |= found.replaced > 0;
             job.check()?;
         }
         if let Some(additive) = &histos.additive {
             let found = look(additive, "additive", policy, Sign::NonNegative)?;
             (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
+            self.below += found.below;
         }
         Ok(Data::Histos(OfHistos { histos: *histos, facts }))
     }

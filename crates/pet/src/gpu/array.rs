@@ -1,6 +1,7 @@
 //! Launches `kernels/pet/array.cu`: between the caller's arrays and volumes on the GPU, and arithmetic of volumes.
 
 use crate::engine::Sign;
+use crate::values::is_rounding;
 use isocenter_base::array::layout::contiguous;
 use isocenter_base::array::transfer::pinned_rows;
 use isocenter_base::array::value::not_finite;
@@ -188,20 +189,26 @@ pub(super) struct Check {
 
 impl Check {
     pub(super) fn new(queue: &Queue, policy: NanPolicy, sign: Sign) -> Result<Self> {
-        let found = queue.pool.take(2 * size_of::<u64>())?;
+        let found = queue.pool.take(5 * size_of::<u64>())?;
         found.clear(&queue.stream)?;
         Ok(Self { found, policy, sign })
     }
 
-    /// Waits for the stream; the number of values that were replaced, or the error that names the first.
-    pub(super) fn resolve<const N: usize>(self, queue: &Queue, from: &Array<N>, name: &str) -> Result<u64> {
-        let mut seen = [0.0; 2];
+    /// Waits for the stream; the number of values that were replaced, and of those below 0 by rounding, next to the largest; or the error that names the first.
+    pub(super) fn resolve<const N: usize>(
+        self,
+        queue: &Queue,
+        from: &Array<N>,
+        name: &str,
+        largest: impl FnOnce() -> Result<f32>,
+    ) -> Result<[u64; 2]> {
+        let mut seen = [0u64; 5];
         queue.fetch(self.found.address(), &mut seen)?;
-        let [first, replaced] = seen.map(f64::to_bits);
-        if first == 0 {
-            return Ok(replaced);
+        let [first, replaced, below, lowest, first_below] = seen;
+        if first == 0 && (below == 0 || is_rounding(-f32::from_bits(lowest as u32), largest()?)) {
+            return Ok([replaced, below]);
         }
-        let at = from.layout().index(!first as usize);
+        let at = from.layout().index(!(if first != 0 { first } else { first_below }) as usize);
         // Integers are never errors.
         let mut value = [0f32];
         match from.layout().gpu {
@@ -210,6 +217,11 @@ impl Check {
         }
         if !value[0].is_finite() {
             return not_finite(name, &at, value[0]);
+        }
+        // Of values that are rounding and one that is not, the first may be any.
+        let lowest = -f32::from_bits(lowest as u32);
+        if value[0] > lowest {
+            fail!(OutOfRange, "{name}{at:?} is {}, and others are down to {lowest}; none must be below 0", value[0]);
         }
         fail!(OutOfRange, "{name}{at:?} is {}; it must not be below 0", value[0]);
     }

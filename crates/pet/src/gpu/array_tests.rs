@@ -35,7 +35,7 @@ fn host_arrays_are_the_same_wherever_they_lie() {
             let check = Check::new(&queue, NanPolicy::Error, Sign::NonNegative).expect("a check");
             // SAFETY: the array stays until the stream has passed the copy; the GPU is current.
             unsafe { copies.read(&from, volume.address(), &check, 0).expect("a copy") };
-            assert_eq!(check.resolve(&queue, &from, "x").expect("numbers"), 0);
+            assert_eq!(check.resolve(&queue, &from, "x", || Ok(1.0)).expect("numbers"), [0; 2]);
             for (target, gap_out) in
                 [(pinned_out.data().cast::<f32>(), 1), (ordinary_out.as_mut_ptr(), 1), (ordinary_out.as_mut_ptr(), 2)]
             {

@@ -55,7 +55,7 @@ impl<'a> Data<'a> {
         (kinds(histos).iter().flatten().count() * views) as u64 * volume as u64
     }
 
-    /// Reads and checks all of them, and keeps them if told so; the number of values that were replaced.
+    /// Reads and checks all of them, and keeps them if told so; the numbers of values that were replaced, and that are below 0 by rounding.
     ///
     /// # Safety
     /// The GPU is current.
@@ -65,14 +65,14 @@ impl<'a> Data<'a> {
         policy: NanPolicy,
         hold: bool,
         job: &Job,
-    ) -> Result<(Self, u64)> {
+    ) -> Result<(Self, [u64; 2])> {
         let (queue, place) = (copies.queue, copies.place);
         let [views, ..] = histos.measured.shape();
         let voxels: usize = place.shape.iter().product();
         let mut held = [None, None, None];
         let mut found = [(0.0, 1.0, false); KINDS];
         found[1].0 = (views * voxels) as f64;
-        let mut replaced = 0;
+        let (mut replaced, mut below) = (0, 0);
         for (k, kind) in kinds(histos).into_iter().enumerate() {
             let Some((array, name)) = kind else { continue };
             let memory = queue.pool.take(place.bytes() * if hold { views } else { 1 })?;
@@ -88,15 +88,15 @@ impl<'a> Data<'a> {
                     survey.look(queue, place, to)?;
                 }
             }
-            let here = check.resolve(queue, array, name)?;
             found[k] = survey.result(queue)?;
-            replaced += here;
+            let [here, rounded] = check.resolve(queue, array, name, || Ok(found[k].1))?;
+            (replaced, below) = (replaced + here, below + rounded);
             held[k] = hold.then_some(memory);
         }
         let [(measured, ..), (factors, largest_factor, has_zero_factor), (additive, ..)] = found;
         let facts = Facts { measured, factors, additive, largest_factor, has_zero_factor };
         let held = hold.then_some(held);
-        Ok((Self { facts, histos: Some(*histos), lines: None, held, places: None, shared: None }, replaced))
+        Ok((Self { facts, histos: Some(*histos), lines: None, held, places: None, shared: None }, [replaced, below]))
     }
 
     /// A copy of some views' volumes, which are held, for another GPU.

@@ -67,6 +67,7 @@ pub(crate) struct GpuEngine {
     peers: Peers<Self>,
     prior: Option<Placed<Volume>>,
     replaced: u64,
+    below: u64,
     /// Bytes that the present call may take.
     cap: u64,
 }
@@ -105,6 +106,7 @@ impl GpuEngine {
             peers: Peers::new(device, others)?,
             prior: None,
             replaced: 0,
+            below: 0,
             cap: u64::MAX,
             queue,
             scan,
@@ -445,7 +447,14 @@ impl Engine for GpuEngine {
         let check = Check::new(&self.queue, policy, sign)?;
         // SAFETY: a volume of the plan's; the GPU is current inside `within`.
         unsafe { self.copies().read(from, volume.at(), &check, 0)? };
-        self.replaced += check.resolve(&self.queue, from, name)?;
+        let largest = || {
+            let survey = Survey::new(&self.queue, self.place)?;
+            // SAFETY: a volume of the plan's; the GPU is current inside `within`.
+            unsafe { survey.look(&self.queue, self.place, volume.at())? };
+            Ok(survey.result(&self.queue)?.1)
+        };
+        let [replaced, below] = check.resolve(&self.queue, from, name, largest)?;
+        (self.replaced, self.below) = (self.replaced + replaced, self.below + below);
         Ok(volume)
     }
 
@@ -456,6 +465,10 @@ impl Engine for GpuEngine {
 
     fn replaced(&mut self) -> u64 {
         std::mem::take(&mut self.replaced)
+    }
+
+    fn below(&mut self) -> u64 {
+        std::mem::take(&mut self.below)
     }
 
     fn forward(&mut self, view: usize, image: &Volume, histo: &mut Volume) -> Result<()> {
@@ -477,8 +490,9 @@ impl Engine for GpuEngine {
         let besides = self.kept() + 12 * self.place.bytes() as u64;
         let hold = besides + Data::bytes(histos, self.place.bytes()) <= self.cap;
         // SAFETY: the GPU is current inside `within`, which waits for the stream.
-        let (mut data, replaced) = unsafe { Data::load(&self.copies(), histos, context.nan_policy(), hold, job)? };
-        self.replaced += replaced;
+        let (mut data, [replaced, below]) =
+            unsafe { Data::load(&self.copies(), histos, context.nan_policy(), hold, job)? };
+        (self.replaced, self.below) = (self.replaced + replaced, self.below + below);
         if let Some(owners) = self.peers.split(self.place, self.scan.views.len(), subsets).filter(|_| hold) {
             self.share(context, &mut data, owners, job)?;
         }

@@ -1,6 +1,6 @@
 //! Launches `kernels/pet/scatter.cu`: scatter of pairs of detectors, of views on a coarse lattice, and times factors.
 
-use super::array::{Check, Copies, Place};
+use super::array::{Check, Copies, Place, Survey};
 use super::factors::Common;
 use super::tails;
 use crate::bytes::Memory;
@@ -378,7 +378,10 @@ impl Histos<'_> {
         let first = view * from.layout().count() / from.shape()[0];
         // SAFETY: a volume's memory; the rest by this function's contract.
         unsafe { self.copies.read(&from.part(view), to.address(), &check, first)? };
-        check.resolve(queue, from, name).map(|_| ())
+        let survey = Survey::new(queue, self.copies.place)?;
+        // SAFETY: as above.
+        unsafe { survey.look(queue, self.copies.place, to.address())? };
+        check.resolve(queue, from, name, || Ok(survey.result(queue)?.1)).map(|_| ())
     }
 }
 

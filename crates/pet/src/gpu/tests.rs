@@ -445,6 +445,21 @@ fn bad_values_are_named() {
     let message = read(NanPolicy::Replace, Sign::NonNegative).expect_err("negative").message;
     assert_eq!(message, "image[4, 0, 0] is -1; it must not be below 0");
     assert_eq!(read(NanPolicy::Replace, Sign::Any).expect("replaced"), 1);
+    let mut rounded = small.image.clone();
+    (rounded[3], rounded[26 * 23 * 4], rounded[26 * 23 * 5]) = (100.0, -9e-5, -1e-28);
+    let read = |image: &[f32], e: &mut GpuEngine| {
+        e.run(&context, |e, _| {
+            let v = e.read(&array(image, shape), "image", NanPolicy::Error, Sign::NonNegative)?;
+            let mut back = vec![f32::NAN; image.len()];
+            e.write(&v, &mut array_mut(&mut back, shape))?;
+            Ok((e.below(), back))
+        })
+    };
+    let (below, back) = read(&rounded, &mut e).expect("rounding");
+    assert_eq!((below, back[26 * 23 * 4], back[26 * 23 * 5], back[3]), (2, 0.0, 0.0, 100.0));
+    rounded[26 * 23 * 5] = -2e-4;
+    let message = read(&rounded, &mut e).expect_err("more than rounding").message;
+    assert_eq!(message, "image[4, 0, 0] is -0.00009, and others are down to -0.0002; none must be below 0");
     let mut histos = small.histos(true);
     let mut factors = small.factors.clone();
     factors[2 * small.lattice.voxels() + 5] = f32::INFINITY;

@@ -14,6 +14,7 @@ use crate::gpu::engine::GpuEngine;
 use crate::plan::{AnyEngine, Pet, each};
 use crate::reconstruct::reconstruct;
 use crate::solve::{Algorithm, Order, Solve};
+use crate::values::is_rounding;
 use isocenter_base::array::value::not_finite;
 use isocenter_base::array::{Array, ArrayMut, DType};
 use isocenter_base::context::{NanPolicy, Stage};
@@ -204,7 +205,7 @@ impl Pet {
 /// Looks at values of a list: what is not finite is an error that names the first, or counted; so is what is below 0 where it may not be.
 fn check_values(values: &Array<1>, name: &str, policy: NanPolicy, sign: Sign) -> Result<u64> {
     let [count] = values.shape();
-    let part = |block: usize| -> Result<u64> {
+    let part = |block: usize| -> Result<(u64, f32, f32)> {
         let from = block * BLOCK;
         let mut room = [0.0f32; BLOCK];
         let row = &mut room[..BLOCK.min(count - from)];
@@ -213,11 +214,22 @@ fn check_values(values: &Array<1>, name: &str, policy: NanPolicy, sign: Sign) ->
         if let Some(k) = row.iter().position(|v| !v.is_finite()).filter(|_| policy == NanPolicy::Error) {
             return not_finite(name, &[from + k], row[k]);
         }
-        if let Some(k) = row.iter().position(|v| *v < 0.0).filter(|_| sign == Sign::NonNegative) {
-            fail!(OutOfRange, "{name}[{}] is {}; it must not be below 0", from + k, row[k]);
-        }
-        Ok(infinite as u64)
+        let lowest = row.iter().copied().filter(|v| v.is_finite()).fold(0.0, f32::min);
+        let largest = row.iter().copied().filter(|v| v.is_finite()).fold(0.0, f32::max);
+        Ok((infinite as u64, lowest, largest))
     };
-    let found: Vec<Result<u64>> = (0..count.div_ceil(BLOCK)).into_par_iter().map(part).collect();
-    found.into_iter().sum()
+    let found: Vec<Result<(u64, f32, f32)>> = (0..count.div_ceil(BLOCK)).into_par_iter().map(part).collect();
+    let found = found.into_iter().collect::<Result<Vec<_>>>()?;
+    let largest = found.iter().map(|f| f.2).fold(0.0, f32::max);
+    let wrong =
+        found.iter().position(|f| f.1 < 0.0 && !is_rounding(f.1, largest)).filter(|_| sign == Sign::NonNegative);
+    if let Some(block) = wrong {
+        let from = block * BLOCK;
+        let mut room = [0.0f32; BLOCK];
+        let row = &mut room[..BLOCK.min(count - from)];
+        values.read_row([from], row);
+        let k = row.iter().position(|v| v.is_finite() && *v < 0.0 && !is_rounding(*v, largest)).unwrap_or(0);
+        fail!(OutOfRange, "{name}[{}] is {}; it must not be below 0", from + k, row[k]);
+    }
+    Ok(found.iter().map(|f| f.0).sum())
 }

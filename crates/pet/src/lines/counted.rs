@@ -2,7 +2,7 @@
 
 use super::part::Part;
 use super::through::Through;
-use crate::values::replace;
+use crate::values::replace_below;
 use isocenter_base::array::Array;
 
 /// A list and what is known of its events: `m (J G f + b)` is expected of each.
@@ -30,7 +30,7 @@ impl Counted<'_> {
         match &self.additive {
             Some(additive) => {
                 additive.read_row([from], row);
-                replace(row);
+                replace_below(row);
             }
             None => row.fill(0.0),
         }
@@ -40,7 +40,7 @@ impl Counted<'_> {
         for (k, part) in row.chunks_mut(STEP).enumerate() {
             let of = &mut room[..part.len()];
             factors.read_row([from + k * STEP], of);
-            replace(of);
+            replace_below(of);
             part.iter_mut().zip(of).for_each(|(b, m)| *b = if *m > 0.0 { *b / *m } else { f32::INFINITY });
         }
     }

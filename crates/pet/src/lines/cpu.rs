@@ -8,6 +8,7 @@ use super::trace::{PLANES, Taps, Trace};
 use crate::dropped::Dropped;
 use crate::engine::{MIN_EXPECTED, Tally};
 use crate::events::{BLOCK, Block};
+use crate::values::replace;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::Job;
 use isocenter_base::cpu::buffer::{Buffer, reserved};
@@ -284,6 +285,7 @@ impl Lines<'_> {
             let dropped = room.read(self.through.list, from, BLOCK);
             let (mut row, mut of_lines) = ([0.0f32; BLOCK], [0.0; BLOCK]);
             values.read_row([from], &mut row[..BLOCK.min(self.through.list.len() - from)]);
+            replace(&mut row);
             let Room { lines, taps, .. } = room;
             lines.iter().zip(&mut of_lines).for_each(|(line, value)| *value = row[line.number - from]);
             let adjoint = Adjoint { grid: &self.through.grid, image, lines, taps: &mut taps[0], values: &of_lines };

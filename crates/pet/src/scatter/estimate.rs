@@ -1,13 +1,14 @@
 //! Scatter and randoms as histo-images, by the processor.
 
 use super::{Coarse, Pairs, Rays, Scatter, Tails};
+use crate::engine::Sign;
 use crate::factors::Factors;
-use isocenter_base::array::value::not_finite;
+use crate::values::look;
 use isocenter_base::array::{Array, ArrayMut};
-use isocenter_base::context::{Context, Job, Stage};
+use isocenter_base::context::{Context, Job, NanPolicy, Stage};
 use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::parallel::*;
-use isocenter_base::error::{Result, fail};
+use isocenter_base::error::Result;
 use std::sync::{Mutex, PoisonError};
 
 /// What histo-images of an estimate are made of besides.
@@ -169,21 +170,7 @@ impl Additive<'_> {
     }
 }
 
-/// An error unless all values are finite and at least 0.
+/// An error unless all values are finite and at least 0, but for rounding.
 fn check(from: &Array<4>, name: &str) -> Result<()> {
-    let [views, nz, ny, nx] = from.shape();
-    (0..views * nz).into_par_iter().try_for_each(|k| {
-        let mut row = vec![0f32; nx];
-        for y in 0..ny {
-            from.read_row([k / nz, k % nz, y, 0], &mut row);
-            if let Some(x) = row.iter().position(|v| !(v.is_finite() && *v >= 0.0)) {
-                let at = [k / nz, k % nz, y, x];
-                if !row[x].is_finite() {
-                    return not_finite(name, &at, row[x]);
-                }
-                fail!(OutOfRange, "{name}{at:?} is {}; it must not be below 0", row[x]);
-            }
-        }
-        Ok(())
-    })
+    look(from, name, NanPolicy::Error, Sign::NonNegative).map(|_| ())
 }
