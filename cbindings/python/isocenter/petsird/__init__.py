@@ -15,9 +15,11 @@ Files of versions 0.6 to 0.12 of PETSIRD, of the Emission Tomography Standardiza
 they begin with; the package petsird is not needed.
 """
 from .._isotopes import ISOTOPES, Isotope
-from ._attenuation import UNITS
+from ..lists._attenuation import UNITS
+from ..lists._quantified import Found, Quantified
+from ..lists._scanner import Scanner
 from ._deposit import Deposited, deposit
-from ._file import Scanner, read_scanner
-from ._quantify import Found, Quantified, quantify
+from ._file import read_scanner
+from ._quantify import quantify
 
 __all__ = ["Deposited", "Found", "ISOTOPES", "Isotope", "Quantified", "Scanner", "UNITS", "deposit", "quantify", "read_scanner"]

@@ -1,26 +1,19 @@
 """PETSIRD files: their events, in parts, with what they are."""
-import collections
-
 import numpy
 
 from ..errors import wrong
+from ..lists._reading import UNKNOWN, Part, Reading
 from . import _exam, _file, _yardl
 from ._values import numbers
 
 #: Events that are brought at a time, about.
 _AT_ONCE = 1 << 20
-#: A crystal or time bin that there is not.
-_UNKNOWN = 0xffffffff
 #: Edges of frames and blocks that are as near, s, are the same: files have whole milliseconds.
 _SAME = 1e-3
 
-Part = collections.namedtuple("Part", "crystals times kinds frames first")
-Part.__doc__ = """Events one after the other: `crystals` uint32 (events, 2), `times` uint32 (events,) of time bins, `kinds` 0 of prompts and 1 of delays, `frames` -1
-beyond all, and `first` the number of the first in the file. Crystals and bins that there are not are 2**32 - 1."""
 
-
-class Events:
-    """One pass over a file.
+class Events(Reading):
+    """One pass over a file, a Reading.
 
     Parameters
     ----------
@@ -32,8 +25,6 @@ class Events:
 
     Attributes
     ----------
-    asked : array
-        `frames`, -inf and inf of all.
     scanner : Scanner
     said : Said
         What the header says besides.
@@ -41,37 +32,20 @@ class Events:
         Whether the scanner stores them.
     seconds : list of float
         Start and end of all blocks so far, s.
-    blocks : list of list
-        Of each frame, start and end of its blocks, s.
-    starts, measured : array
-        (frames,): when the first block of each began, and how long its blocks were together, s.
-    moves : bool
-        Bed or gantry were at several places.
-    has_dead_time : bool
-    doubts : list of str
-        After the pass: what is not as it was asked for, or not as files should be.
     """
 
     def __init__(self, path, frames=None, delays=True):
-        self._path, self.asked = path, numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames
+        super().__init__(frames)
+        self._path = path
         with _file.open_file(path) as reader, reader.understood():
             self.header = reader.read_header()
             self.scanner, self.said = _file.scanner_of(self.header), _exam.said_by(self.header)
             self.has_prompts, self.has_delays = (_file.stored(self.header.scanner, kind) for kind in ("prompt", "delayed"))
         self._counts = numpy.diff([*self.scanner.first, len(self.scanner.positions)])
         self._kinds = 2 if delays and self.has_delays else 1
-        self.seconds, self.moves, self.has_dead_time, self.doubts = [numpy.inf, -numpy.inf], False, False, []
-        self.blocks, self._cut, self._number, self._overlaps = [[] for _ in self.asked], {}, 0, 0
+        self.seconds, self._cut, self._number, self._overlaps = [numpy.inf, -numpy.inf], {}, 0, 0
         # Events of type of module whose bin is one beyond the last, and of its first bin.
         self._beyond, self._lowest = numpy.zeros(len(self._counts), int), numpy.zeros(len(self._counts), int)
-
-    @property
-    def starts(self):
-        return numpy.array([min((begin for begin, _ in blocks), default=numpy.inf) for blocks in self.blocks])
-
-    @property
-    def measured(self):
-        return numpy.array([sum(end - begin for begin, end in blocks) for blocks in self.blocks], float)
 
     def __iter__(self):
         waiting, first = [], 0
@@ -144,7 +118,7 @@ class Events:
                 for column, kind in enumerate((a, b)):
                     rows[:, column] = self._numbered(events[:, column], kind)
                 # A file's places are c (t1 - t2) / 2.
-                rows[:, 2] = numpy.where(events[:, 2] < bins, bins - 1 - events[:, 2], _UNKNOWN)
+                rows[:, 2] = numpy.where(events[:, 2] < bins, bins - 1 - events[:, 2], UNKNOWN)
                 parts.append(rows)
         return numpy.concatenate(parts)
 
@@ -155,7 +129,7 @@ class Events:
         there = crystals < self._counts[kind]
         self._beyond[kind] += int((found == self._counts[kind] * energies).sum())
         self._lowest[kind] += int((found == 0).sum())
-        return numpy.where(there, crystals + self.scanner.first[kind], _UNKNOWN)
+        return numpy.where(there, crystals + self.scanner.first[kind], UNKNOWN)
 
     def _tell(self):
         for kind, (beyond, lowest) in enumerate(zip(self._beyond, self._lowest)):
@@ -170,20 +144,6 @@ class Events:
             self.doubts.append(f"frame {k}, {start:g} to {end:g} s, {has}: its edges are within blocks of events, whose events have no times of their own")
         if self._overlaps:
             self.doubts.append(f"{self._overlaps} blocks of events begin before the one before them ends: their durations are added up")
-
-
-def pairs(frames):
-    """Frames of time as an array (frames, 2), checked."""
-    given = numpy.array(frames, float)
-    if given.ndim != 2 or given.shape[1:] != (2,) or not len(given) or not numpy.isfinite(given).all():
-        raise wrong(ValueError, f"frames is {frames}; it must be pairs of start and end, s")
-    for k, (start, end) in enumerate(given):
-        if end <= start:
-            raise wrong(ValueError, f"frames[{k}] is {start:g} to {end:g} s; its end must be after its start")
-        if k and start < given[k - 1, 1]:
-            raise wrong(ValueError, f"frames[{k}], {start:g} to {end:g} s, begins before the end of the one before it, {given[k - 1, 1]:g} s; frames "
-                                    "must ascend and not overlap")
-    return given
 
 
 def _joined(waiting, first):

@@ -1,75 +1,22 @@
 """PETSIRD files: the scanner of their header."""
 import contextlib
-import dataclasses
 import hashlib
 
 import numpy
 
 from ..errors import wrong
-from . import _axis, _yardl
+from ..lists import _axis
+from ..lists._scanner import HALF_LIGHT, Scanner
+from . import _yardl
 from ._pairs import pairs_of
 from ._values import numbers
 
-#: Half the speed of light, mm/ps.
-HALF_LIGHT = 0.149896229
 #: Versions by the SHA-256 of the schema that their files begin with.
 _VERSIONS = {"385891bc9306": "0.2", "73f3dbe27ea9": "0.3", "28d35047ffd1": "0.4", "46717d28d6f4": "0.5", "3147f1625fb2": "0.6 to 0.7.0", "1a0d24bdc1dc": "0.7.1 to 0.7.2",
              "a4f2077529e9": "0.8 to 0.9", "9783b302ea8a": "0.10", "5a76b764eabb": "0.11", "d154c83dce66": "0.12"}
 _TOO_OLD, _NEWEST = ("0.2", "0.3", "0.4", "0.5"), "0.12"
 #: Crystals of a scanner, and how far from the origin they are, mm, at most.
 _MOST, _FARTHEST = 1 << 23, 1e5
-
-
-@dataclasses.dataclass(frozen=True)
-class Scanner:
-    """Crystals and time bins of a PETSIRD scanner, in the order in which `deposit` numbers them: by type of module, module and element.
-
-    Attributes
-    ----------
-    positions, normals : array
-        (crystals, 3): middles of crystals, mm, or places at a depth; and the direction of their depth, towards the axis.
-    crystal_width, crystal_height : float
-        Of a crystal's face, mm.
-    time_edges : array
-        Of t2 - t1, ascending, ps.
-    first : tuple of int
-        The number of the first crystal of each type of module.
-    energies : tuple of int
-        Energy bins of each type.
-    model : str
-    tof_fwhm : float
-        Of the time difference, full width at half maximum without what bins add, ps; 0 where the file does not say.
-    energy_resolution, energy_lower, energy_upper : float
-        Full width at half maximum at 511 keV over that, and the window in keV; 0 where the file does not say.
-    efficiencies : array or None
-        Of crystals, the sum over their energy bins. None: the file has none.
-    pairs : Pairs or None
-        Which pairs of modules are in coincidence, and efficiencies of their crystals' pairs, as `PET.set_pairs` takes them; None: all are, with 1.
-    turn : array
-        (3, 3) of 0 and 1: from the file's axes to those of positions and normals, of which z is the scanner's.
-    """
-    positions: numpy.ndarray
-    normals: numpy.ndarray
-    crystal_width: float
-    crystal_height: float
-    time_edges: numpy.ndarray
-    first: tuple
-    energies: tuple
-    model: str
-    tof_fwhm: float = 0.0
-    energy_resolution: float = 0.0
-    energy_lower: float = 0.0
-    energy_upper: float = 0.0
-    efficiencies: object = None
-    pairs: object = None
-    turn: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.eye(3))
-
-    def set_on(self, pet, centre=(0.0, 0.0, 0.0)):
-        """Sets the plan's scanner, with the lattice's centre at a place of the file's frame, mm."""
-        pet.set_scanner(self.positions - centre, self.normals, crystal_width=self.crystal_width, crystal_height=self.crystal_height,
-                        time_edges=self.time_edges)
-        if self.pairs is not None:
-            pet.set_pairs(*self.pairs)
 
 
 def read_scanner(path, *, depth=None):

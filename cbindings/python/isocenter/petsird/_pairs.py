@@ -1,13 +1,9 @@
 """PETSIRD files: which pairs of modules are in coincidence, and how well pairs of crystals are measured."""
-import collections
-
 import numpy
 
 from ..errors import wrong
+from ..lists._pairs import Pairs
 from ._values import numbers
-
-Pairs = collections.namedtuple("Pairs", "modules groups efficiencies")
-Pairs.__doc__ = """As `PET.set_pairs` takes them: `modules` (crystals,), `groups` (modules, modules), and `efficiencies` (groups,) or (groups, elements, elements), None of 1."""
 
 
 def pairs_of(scanner, energies):

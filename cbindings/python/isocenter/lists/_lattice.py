@@ -6,10 +6,8 @@ import numpy
 
 from ..errors import wrong
 from ..pet import PET
-from ._file import HALF_LIGHT
+from ._scanner import FWHM, HALF_LIGHT
 
-#: Full width at half maximum over the standard deviation.
-_FWHM = 2.354820
 #: The largest lattice across, over the scanner's diameter: the square in the circle.
 _ACROSS = 0.7
 #: What photons that are not quite opposite add to the line's width at its middle, full width at half maximum over the diameter.
@@ -31,15 +29,12 @@ def choose(scanner, map, *, voxel, size, slices, azimuths, tilts, max_tilt, tof_
     centre = (0.0, 0.0, float(low + high) / 2)
     if not voxel > 0:
         raise wrong(ValueError, f"voxel is {voxel} mm; it must be above 0")
-    if len(scanner.time_edges) == 2:
-        raise wrong(ValueError, f"the scanner has no time of flight, one time bin of {numpy.ptp(scanner.time_edges):.4g} ps: where along its line an event was is not told, without which "
-                                f"histo-images cannot be filled; take a program that projects along lines, such as STIR, CASToR or parallelproj")
+    _check_times(scanner)
     if not tof_fwhm and not scanner.tof_fwhm > 0:
         raise wrong(ValueError, "the file does not say its resolution of time: pass tof_fwhm, ps")
-    # An event's own place in its bin, and the one that it is given.
-    tof_fwhm = tof_fwhm or _blurred(scanner.tof_fwhm, _FWHM * float(numpy.diff(scanner.time_edges).mean()) / math.sqrt(6))
+    tof_fwhm = tof_fwhm or _blurred(scanner.tof_fwhm, scanner.bin_fwhm)
     # Both ends, each of a photon's own place in the crystal and of the event's.
-    crystal = _FWHM * max(scanner.crystal_width, scanner.crystal_height) / math.sqrt(12)
+    crystal = FWHM * max(scanner.crystal_width, scanner.crystal_height) / math.sqrt(12)
     width = resolution or _blurred(crystal, _NONCOLLINEAR * diameter)
     reach = _ACROSS * diameter
     if map is not None:
@@ -67,6 +62,13 @@ def plan(context, scanner, lattice):
     pet.set_response(tof_fwhm=lattice.tof_fwhm, radial_fwhm=lattice.width, axial_fwhm=lattice.width)
     scanner.set_on(pet, lattice.centre)
     return pet
+
+
+def _check_times(scanner):
+    """Lines without times are for another projector than this lattice's."""
+    if not scanner.has_times:
+        raise wrong(ValueError, f"the scanner has no time of flight, one time bin of {numpy.ptp(scanner.time_edges):.4g} ps: where along its line an event was is not told, without which "
+                                f"histo-images cannot be filled; take a program that projects along lines, such as STIR, CASToR or parallelproj")
 
 
 def _blurred(*widths):

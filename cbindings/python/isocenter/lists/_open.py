@@ -1,0 +1,70 @@
+"""Which kind a list is, by what is in the file, else by its name."""
+import os
+
+from ..errors import wrong
+from ..petsird._list import PETSIRD
+from . import _castor, _safir, _unpacked
+from ._castor import CASToR
+from ._gate import GATE
+from ._list import EXCLUDED
+from ._others import other
+from ._safir import SAFIR
+
+#: Bytes by which kinds are told.
+_BEGIN = 1 << 16
+
+
+def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None):
+    """Opens a list of events.
+
+    Parameters
+    ----------
+    path : path
+        A PETSIRD file; CASToR's header (.Cdh), or the data beside it; SAFIR's list (.clm.safir), or STIR's parameters of it; a ROOT file of GATE's. Any of them may be compressed by gzip.
+    scanner : path, optional
+        The scanner's file, of lists that do not have it: CASToR's .hscan, .geom or .lut, of SAFIR a crystal map. None: CASToR's is found by its name.
+    depth : float, optional
+        How far behind their inner faces crystals detect photons on average, mm; None: as the file says, else in their middles.
+    duration : float, optional
+        Of the scan, s. None: as the file says.
+    exclude : sequence of {"randoms", "scatter"}
+        What a simulation knows of its events, and is left out.
+    tree, delays : str, optional
+        Of GATE, names of the trees of prompts and delayed coincidences. None: Coincidences, and delay if there is one.
+
+    Returns
+    -------
+    List
+
+    Raises
+    ------
+    ValueError
+        Of a file of another kind, which names what converts it; of one that is empty or damaged; of words that are for another kind of files.
+    ImportError
+        Of a ROOT file, without the package uproot.
+    """
+    exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
+    for name in exclude:
+        if name not in EXCLUDED:
+            raise wrong(ValueError, f"exclude is {name!r}; it must be of {', '.join(EXCLUDED)}")
+    kind = _kind(path)
+    given = {name: value for name, value in dict(scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays).items() if value not in (None, ())}
+    for name in given:
+        if name not in kind.OPTIONS:
+            raise wrong(ValueError, f"{name} is not for lists of {kind.__name__}, of which {path} is: they have it, or have nothing of it")
+    return kind(path, **given)
+
+
+def _kind(path):
+    if os.path.isdir(path):
+        raise wrong(ValueError, f"{path} is a folder; it must be a list's file")
+    begun = _unpacked.begin(path, _BEGIN)
+    if _castor.is_data(path):
+        return CASToR
+    if not begun:
+        raise wrong(ValueError, f"{path} is empty")
+    for there, kind in ((begun.startswith(b"yardl"), PETSIRD), (begun.startswith(b"root"), GATE), (_safir.is_list(begun) or _safir.is_parameters(begun), SAFIR),
+                        (_castor.is_header(begun), CASToR)):
+        if there:
+            return kind
+    raise wrong(ValueError, f"{path} {other(path, begun)}")

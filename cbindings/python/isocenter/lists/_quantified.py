@@ -1,0 +1,119 @@
+"""What `quantify` makes, and its files."""
+import dataclasses
+import os
+
+import numpy
+
+from .. import images
+from .._isotopes import Isotope
+from ..errors import wrong
+from . import _report
+
+UNIT = "Bq/ml"
+
+
+@dataclasses.dataclass
+class Found:
+    """Numbers of a frame.
+
+    Attributes
+    ----------
+    start, duration : float
+        Of its first block, s from the start of the scan; of all its blocks together, s.
+    prompts, delays : int
+        Of the frame in the file.
+    counted : int
+        Prompts in histo-images.
+    dropped : Dropped
+        The others, by cause.
+    randoms, scatter : float
+        Counts that are expected in histo-images.
+    scale, tails : float
+        By what single scatter was multiplied, and the counts beside all that attenuates that tell so; 1 and 0 where it was not.
+    sensitivity : float
+        Mean over the body: counts of a voxel a Bq/ml.
+    strength : float
+        Of the prior; 0 without.
+    restored : float
+        What the image was multiplied by, so that it explains the counts that the prior took; 1 without.
+    history : list of Iteration
+        Of each pass; empty of a frame without counts.
+    """
+    start: float
+    duration: float
+    prompts: int
+    delays: int
+    counted: int
+    dropped: object
+    randoms: float = 0.0
+    scatter: float = 0.0
+    scale: float = 1.0
+    tails: float = 0.0
+    sensitivity: float = 0.0
+    strength: float = 0.0
+    restored: float = 1.0
+    history: list = dataclasses.field(default_factory=list)
+
+
+@dataclasses.dataclass
+class Quantified:
+    """What `quantify` returns.
+
+    Attributes
+    ----------
+    image : array
+        float32 (nz, ny, nx), or (frames, nz, ny, nx) where frames were given.
+    voxel, centre : tuple of float
+        Of the image's voxels, mm, and its middle in the file's frame, x, y, z: the scanner's, or the reference of its gantry alignment.
+    unit : str
+        "Bq/ml".
+    found : list of Found
+        Of each frame.
+    isotope : Isotope
+        Name, half-life, branching.
+    settings : dict
+        What was given and chosen, in words.
+    doubts : list of str
+        What may make values wrong.
+    position : str
+        Of the patient.
+    scanner : str
+        Its name.
+    """
+    image: numpy.ndarray
+    voxel: tuple
+    centre: tuple
+    unit: str
+    found: list
+    isotope: Isotope
+    settings: dict
+    doubts: list
+    position: str
+    scanner: str
+
+    def write(self, path):
+        """Writes the image: NIfTI (.nii, .nii.gz), Interfile (.hv and .v) or NumPy (.npy), by the ending; see `isocenter.images`."""
+        words = dict(unit=self.unit, position=self.position)
+        starts, durations = [f.start for f in self.found], [f.duration for f in self.found]
+        ending = written(path)
+        if ending == ".hv":
+            images.write_interfile(path, self.image, self.voxel, self.centre, **words, starts=starts, durations=durations, isotope=self.isotope.name,
+                                   half_life=self.isotope.half_life, branching=self.isotope.branching, scanner=self.scanner)
+        elif ending == ".npy":
+            numpy.save(path, self.image)
+        else:
+            alike = max(durations) - min(durations) < 1e-3
+            images.write_nifti(path, self.image, self.voxel, self.centre, **words, description=f"PET {self.isotope.name}", start=starts[0],
+                               duration=durations[0] if alike else 0.0)
+
+    def write_report(self, path, command=""):
+        """Writes a page, HTML, that needs nothing beside it: the numbers, three slices, doubts, and `command` if there is one."""
+        _report.write(path, self, command)
+
+
+def written(path):
+    """The ending of a file that `Quantified.write` writes."""
+    for ending in (".nii.gz", ".nii", ".hv", ".npy"):
+        if os.fspath(path).endswith(ending):
+            return ending
+    raise wrong(ValueError, f"path is {os.fspath(path)}; it must end in .nii, .nii.gz, .hv or .npy")
