@@ -25,7 +25,7 @@ FOR_DEMO := cmd:cc:gcc cmd:pkg-config:pkg-config pc:cairo:libcairo2-dev
 FOR_TEST := cmd:c++:g++ cmd:cmake:cmake pc:libtiff-4:libtiff-dev cmd:octave-cli:octave cmd:mkoctfile:octave-dev cmd:chromium:chromium \
 	cmd:prlimit:util-linux py:ensurepip:python3-venv
 # The packages of scripts/test_python.sh and of the demonstrations, in the same words as there: who finds them has nothing to install.
-FOR_PYTHON := matplotlib ismrmrd==1.15.0 petsird==0.12.0 nibabel==5.3.2 pydicom==3.0.2
+FOR_PYTHON := matplotlib ismrmrd==1.15.0 petsird==0.12.0 nibabel==5.3.2 pydicom==3.0.2 uproot==5.7.7
 # Programs and tests run against target/install; where phases run beside each other, `stage` has made it before.
 STAGED = $(if $(BUILT),,stage)
 # A sinogram alone.

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Tests the Python package against an installed library, in a virtual environment, with ismrmrd, petsird, nibabel and pydicom beside it.
+# Tests the Python package against an installed library, in a virtual environment, with ismrmrd, petsird, nibabel, pydicom and uproot beside it.
 # usage: test_python.sh INSTALLED [TEST...]    TEST: as unittest names it, such as test_ct; all by default
 #   ISOC_TEST_RELEASE   set: against ASTRA too, which is installed
 set -eu
@@ -10,9 +10,9 @@ target=${CARGO_TARGET_DIR:-target}
 home=$target/python
 
 scripts/need.sh cmd:cc:gcc
-if ! scripts/python_env.sh ismrmrd==1.15.0 petsird==0.12.0 nibabel==5.3.2 pydicom==3.0.2; then
+if ! scripts/python_env.sh ismrmrd==1.15.0 petsird==0.12.0 nibabel==5.3.2 pydicom==3.0.2 uproot==5.7.7; then
     [ -z "${CI:-}" ] || exit 1
-    echo 'skipped: ismrmrd, petsird, nibabel or pydicom cannot be installed; tests of their files are left out'
+    echo 'skipped: ismrmrd, petsird, nibabel, pydicom or uproot cannot be installed; tests of their files are left out'
     scripts/python_env.sh
 fi
 home=$(realpath "$home")

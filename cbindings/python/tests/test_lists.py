@@ -122,7 +122,7 @@ class CASToR(Files):
         self.assertEqual(((frames == 0).sum(), (frames == 1).sum()), (((ms >= 50) & (ms < 100)).sum(), ((ms >= 440) & (ms < 451)).sum()))
         self.assertEqual(reading.blocks[1], [(390, 400)])
         self.assertRegex(reading.doubts[0], "events are outside of the scan, which is from 0 to 400 s")
-        self.says("all events of .*scan.Cdh are outside of the scan", self.write(**{"Start time (s)": 5000}))
+        self.says("has all of its events outside of the scan", self.write(**{"Start time (s)": 5000}))
         *_, reading = self.listed(self.write(**{"Duration (s)": 100_000}))
         self.assertRegex(reading.doubts[0], "the last event is at 599.* s, and the scan is taken to be from 0 to 100000 s: pass duration")
         self.assertFalse(self.listed(self.write(**{"Duration (s)": 100_000}), duration=600.0)[-1].doubts)
@@ -200,6 +200,10 @@ class CASToR(Files):
         path = self.write()
         os.rename(self.path("RING.geom"), self.path("other.geom"))
         self.says("names its scanner RING, and there is no RING.hscan or RING.geom beside it", path)
+        said = io.StringIO()
+        with contextlib.redirect_stdout(said):
+            main([path])
+        self.assertRegex(said.getvalue(), r"^scan.Cdh: scanner not known \(.*names its scanner RING.*\), isotope F-18, 5000 events, 600 s, CASToR$")
         self.says("is no scanner of CASToR's: its name must end in .hscan, .ghscan, .geom or .lut", path, scanner=path)
         places = list_files.places()
         with isocenter.lists.open_list(path, scanner=self.path("other.geom")) as listed:
@@ -382,7 +386,8 @@ class GATE(Files):
         super().setUp()
         self.scanner = list_files.geom(self.folder)
         rng, self.many = self.rng, 3000
-        ends = rng.integers(0, CRYSTALS, (self.many, 2))
+        rings, place = rng.integers(0, 16, (self.many, 2)), rng.integers(0, 192, self.many)
+        ends = 192 * rings + np.stack([place, (place + 96 + rng.integers(-40, 41, self.many)) % 192], axis=1)
         self.first, self.second = (list_files.places(ends[:, k]) for k in (0, 1))
         self.times, self.seconds = rng.normal(0, 300, self.many), np.sort(rng.uniform(0, 60, self.many))
         self.decays = np.stack([np.arange(self.many), np.arange(self.many) + (rng.random(self.many) < 0.2)], axis=1)
@@ -437,6 +442,18 @@ class GATE(Files):
         self.assertGreater(there.mean(), 0.5)
         self.assertLess(np.median(distance), 1e-3)
         self.assertEqual(reading.blocks, [[(self.seconds[0], self.seconds[-1])]])
+        self.assertFalse(reading.doubts)
+        # Photons go on into their crystals by some mm, for which their times are later.
+        way = (self.second - self.first) / np.linalg.norm(self.second - self.first, axis=1, keepdims=True)
+        deep = self.rng.uniform(-4, 8, (2, self.many, 1))
+        first, second, later = self.first - deep[0] * way, self.second + deep[1] * way, (deep[1] - deep[0])[:, 0] / 0.299792458
+        other = list_files.root(self.path("deep.root"), {"Coincidences": list_files.gate(first, second, self.times + later, self.seconds)})
+        same, deeper, *_ = self.listed(other, scanner=self.scanner)
+        self.assertGreater((same == crystals).mean(), 0.999)
+        both = there & (same == crystals).all(axis=1)
+        np.testing.assert_allclose(deeper[both], times[both], atol=0.1)
+        turned = list_files.geom(self.folder, "TURNED", rsectors_angular_span=180)
+        self.assertRegex(self.listed(path, scanner=turned)[-1].doubts[0], "coincidences meet no crystals of the scanner: it may be another one, turned, or shifted")
         *_, frames, reading = self.listed(path, scanner=self.scanner, duration=60.0, frames=[(0, 20), (20, 60)])
         self.assertEqual((frames == 0).sum(), (self.seconds < 20).sum())
         self.assertEqual(reading.blocks, [[(0, 20)], [(20, 60)]])

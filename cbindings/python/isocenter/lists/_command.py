@@ -65,8 +65,12 @@ def run(name, what, arguments, opened, more=None):
             if given.output:
                 _make(name, listed, given, command)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
-        words = re.sub(r"^\w+: ", "", str(e))  # of the function's name
-        sys.exit(f"{name}: {words}")
+        sys.exit(f"{name}: {_without_function(e)}")
+
+
+def _without_function(e):
+    """What an exception says but for the function that was called."""
+    return re.sub(r"^[\w.]+: ", "", str(e))
 
 
 def _make(name, listed, given, command):
@@ -103,7 +107,11 @@ def told(listed):
 
 
 def _scanner_told(listed):
-    scanner = listed.scanner
+    try:
+        scanner = listed.scanner
+    except ValueError as e:
+        yield f"scanner not known ({_without_function(e)})"
+        return
     yield scanner.model
     yield f"{len(scanner.positions)} crystals of {scanner.crystal_width:.3g} x {scanner.crystal_height:.3g} mm"
     if scanner.time_edges is None:

@@ -8,10 +8,12 @@ from ..errors import wrong
 from ..pet import PET
 from . import _castor_scanner
 from ._list import List
-from ._reading import TimedReading
+from ._reading import UNKNOWN, TimedReading
 from ._root import Root
 from ._unpacked import Plain
 
+#: Part of the coincidences whose lines pass between crystals, without a word.
+_LOST = 0.2
 _TREE, _DELAYS = "Coincidences", ("delay", "Delay", "delays", "Delays")
 
 Names = collections.namedtuple("Names", "places time scale event scattered")
@@ -71,7 +73,8 @@ class GATE(List):
 
     def read(self, frames=None, delays=True):
         self.scanner  # before the events
-        return TimedReading(self.path, self._span(), self._chunks(delays), frames, [])
+        doubts = []
+        return TimedReading(self.path, self._span(), self._chunks(delays, doubts), frames, doubts)
 
     def positions(self, delays=True):
         """Coincidences in parts, without a scanner; those that are excluded are left out."""
@@ -104,7 +107,8 @@ class GATE(List):
         begins, ends = (names.scale * part[names.time.format(k)][kept].astype(float) for k in (1, 2))
         return Coincidences(first, second, (1e12 * (ends - begins)).astype(numpy.float32), numpy.full(len(begins), kind), begins)
 
-    def _chunks(self, delays):
+    def _chunks(self, delays, doubts):
+        lost = number = 0
         # Of which crystals photons' lines are; no lattice is needed for it.
         with Context(device="cpu", log=lambda *_: None) as context, PET(context, nx=1, ny=1, nz=1, voxel_x=1.0, azimuths=1, max_tilt=0.1) as pet:
             self.scanner.set_on(pet)
@@ -112,7 +116,10 @@ class GATE(List):
                 if not len(part.kinds):
                     continue
                 crystals, times, _ = pet.detect(part.first, part.second, part.times, bins=False)
+                lost, number = lost + int((crystals[:, 0] == UNKNOWN).sum()), number + len(crystals)
                 yield crystals, times, part.kinds, part.seconds
+        if lost > _LOST * number:
+            doubts.append(f"lines of {lost} of {number} coincidences meet no crystals of the scanner: it may be another one, turned, or shifted along its axis")
 
     def _span(self):
         name, lowest, highest = self._names[0].time.format(1), numpy.inf, -numpy.inf

@@ -2,13 +2,12 @@
 import os
 
 #: What files begin with, or have near their beginning.
-_BEGINS = ((b"\x89HDF\r\n\x1a\n", "is an HDF5 file, as lists of GE's scanners are: convert it to PETSIRD's binary form first, by your scanner's converter of the ETSI (github.com/ETSInitiative), or bin it with STIR"),
+_BEGINS = ((b"\x89HDF\r\n\x1a\n", "is an HDF5 file, as lists of GE's scanners are: STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"),
            (b"{", "may be PETSIRD in JSON: convert it to the binary form"))
-_PETLINK = ("is a header of a Siemens list (PETLINK): it names bins of a sinogram or crystals in records of 32 or 64 bits that differ between scanners: convert it to PETSIRD, or to "
-            "CASToR's list")
+_PETLINK = "is a header of a Siemens list (PETLINK): STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"
 _WITHIN = ((b"%sms-mi", _PETLINK), (b"petlink", _PETLINK), (b"root header", "is STIR's header of a ROOT file: give the ROOT file itself"),
            (b"!interfile", "is an Interfile header of an image or of sinograms: there are no events in it"))
-_ENDINGS = {(".ptd", ".bf"): "is a Siemens list (PETLINK within DICOM): take the list and its header out of it, and convert them to PETSIRD, or to CASToR's list",
+_ENDINGS = {(".ptd", ".bf"): "is a Siemens list (PETLINK within DICOM): take the list and its header out of it, of which STIR2PETSIRD makes PETSIRD",
             (".l",): "is a list without its header: give the header, .l.hdr",
             (".lm", ".dat", ".bin", ".raw"): "is a list without a header: PET.deposit_crystals takes arrays of crystals and times (docs/list-mode.md)"}
 
@@ -19,7 +18,7 @@ def other(path, begun):
         if begun.startswith(begin):
             return words
     if begun[128:132] == b"DICM":
-        return "is a DICOM file: a list within it has to be taken out, and converted to PETSIRD or CASToR's list"
+        return "is a DICOM file: take the list within it and its header out of it, of which STIR2PETSIRD makes PETSIRD"
     for within, words in _WITHIN:
         if within in begun[:4096].lower():
             return words

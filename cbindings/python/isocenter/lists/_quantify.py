@@ -32,7 +32,7 @@ _DRAFT = dict(algorithm="osem", iterations=3)
 def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=1.0, delay=0.0,
              calibration=1.0, frames=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
              randoms=True, window=None, scatter=3, energy_resolution=None, energy_window=None, efficiencies=None, algorithm="svrg", iterations=None, smoothness=0.02,
-             position=None, alignment=True, context=None, **opening):
+             position=None, alignment=True, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None, context=None):
     """The activity in Bq/ml of a list's events, at the start of the scan.
 
     Prompts are counted in histo-images, randoms are made of the delays, scatter of images, the attenuation, and the energy window, all with
@@ -99,10 +99,10 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         The patient's, one of `isocenter.images.POSITIONS`; None: the file's, else HFS.
     alignment : bool
         Whether the file's gantry alignment, from the scanner to a CT for one, is applied: the map is there, and the image is told there. False: both are in the scanner's frame.
+    scanner, depth, duration, exclude, tree, delays
+        Of a path, as `open_list` takes them.
     context : Context, optional
         Where to compute; None makes one with the defaults.
-    opening
-        Of a path: words of `open_list`, such as `scanner`.
 
     Returns
     -------
@@ -135,7 +135,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         raise wrong(ValueError, f"algorithm is {algorithm!r}; it must be one of {', '.join(_PASSES)}")
     if isinstance(scatter, bool) or scatter != int(scatter) or scatter < 0:
         raise wrong(ValueError, f"scatter is {scatter!r}; it must be how often it is made, 0 or more")
-    with _opened(source, opening) as listed:
+    with _opened(source, scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays) as listed:
         scanner = _chosen.scanner(listed.scanner, efficiencies, energy_resolution, energy_window, window)
         randoms, scatter = bool(randoms) and "randoms" not in listed.excluded, 0 if "scatter" in listed.excluded else scatter
         if randoms and listed.has_delays and scanner.time_edges is None and not scanner.window:
@@ -187,12 +187,13 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
                       scanner.model)
 
 
-def _opened(source, opening):
+def _opened(source, **opening):
     """A list that is closed if it was opened here."""
     if not isinstance(source, List):
         return open_list(source, **opening)
-    if opening:
-        raise wrong(TypeError, f"{', '.join(opening)}: is told when a list is opened, and this one is open")
+    given = [name for name, value in opening.items() if value not in (None, ())]
+    if given:
+        raise wrong(TypeError, f"{', '.join(given)}: is told when a list is opened, and this one is open")
     return contextlib.nullcontext(source)
 
 

@@ -99,7 +99,7 @@ class TimedReading(Reading):
         start, end = self._span
         where = f"{start:g} to {end:g} s"
         if self._outside and self._outside == self._number:
-            raise wrong(ValueError, f"all events of {self._path} are outside of the scan, which is from {where} by its header")
+            raise wrong(ValueError, f"{self._path} has all of its events outside of the scan, which is from {where}")
         if self._outside:
             self.doubts.append(f"{self._outside} of {self._number} events are outside of the scan, which is from {where}, and are in no image")
         elif self._number >= _MANY and -numpy.inf < self._latest < end - _LAST * (end - start):
