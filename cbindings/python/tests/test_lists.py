@@ -560,6 +560,65 @@ class Images(unittest.TestCase):
         image, _ = self.made(path, "--scanner", self.path("RING.geom"), "--tof-fwhm", "300", "--isotope", "F-18", "--duration", "600")
         self.check(image)
 
+    def quick(self, path, **words):
+        """A small lattice: for what does not depend on the image."""
+        words = {**dict(voxel=10.0, azimuths=8, tilts=1, max_tilt=0.22, scatter=0, algorithm="osem", iterations=1), **words}
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return isocenter.lists.quantify(path, self.map, **words)
+
+    def test_frames(self):
+        crystals, times, seconds = self.scan.detected()
+        path = list_files.castor(self.folder.name, crystals, times, seconds, "frames")
+        made = self.quick(path, randoms=False, frames=[(0, 150), (450, 600), (700, 800)])
+        ms = np.round(1000 * seconds) / 1000
+        self.assertEqual([of.prompts for of in made.found], [(ms < 150).sum(), ((ms >= 450) & (ms < 600)).sum(), 0])
+        self.assertEqual([(of.start, of.duration) for of in made.found], [(0, 150), (450, 150), (700, 0)])
+        # As many decays an hour of a half-life later are of more activity at the start.
+        self.assertAlmostEqual(made.image[1].sum() / made.image[0].sum() * made.found[0].prompts / made.found[1].prompts, 2 ** (450 / 6584.04), delta=0.02)
+        self.assertTrue(np.isnan(made.image[2]).all())
+
+    def test_what_is_given_goes_before_the_file(self):
+        crystals, times, seconds = (of[:20_000] for of in self.scan.detected())
+        path = list_files.castor(self.folder.name, crystals, times, seconds, "given", **{"Calibration factor": 3})
+        plain = self.quick(path, randoms=False)
+        efficiencies = self.path("efficiencies.npy")
+        np.save(efficiencies, np.full(CRYSTALS, 0.5, np.float32))
+        for given in (efficiencies, np.full(CRYSTALS, 0.5)):
+            self.assertAlmostEqual(self.quick(path, randoms=False, efficiencies=given).image.sum() / plain.image.sum(), 4, delta=1e-3)
+        for words, doubts in ((dict(), ["energy resolution, by which scatter is made: 0.11 of 511 keV", "energy window, by which scatter is made: 435 to 585 keV"]),
+                              (dict(energy_resolution=0.12), ["energy window"]), (dict(energy_resolution=0.12, energy_window=(430, 650)), [])):
+            made = self.quick(path, randoms=False, scatter=1, **words)
+            of_energy = [of for of in made.doubts if "scatter is made" in of]
+            self.assertEqual(len(of_energy), len(doubts), of_energy)
+            for of, expected in zip(of_energy, doubts):
+                self.assertIn(expected, of)
+        self.assertEqual(made.settings["energy window"], "430 to 650 keV, resolution 0.12")
+        for words, said in ((dict(efficiencies=np.ones(5)), r"shape \(5,\); they must be numbers, one for each of 3072 crystals"), (dict(efficiencies=np.full(CRYSTALS, 2.0)), "2 to 2; they must be 0 to 1"),
+                            (dict(efficiencies=self.map), "are no NumPy file"), (dict(energy_window=(600, 400)), "600 to 400 keV; it must be two energies, ascending"),
+                            (dict(energy_resolution=-1), "energy_resolution is -1"), (dict(window=0.0), "window is 0.0"), (dict(tree="x"), "tree is not for lists of CASToR"),
+                            (dict(randoms=True), "there are prompts without delays"), (dict(frames=[(2, 1)]), "its end must be after its start")):
+            with self.subTest(said), self.assertRaisesRegex(ValueError, said):
+                self.quick(path, **{**dict(randoms=False), **words})
+
+    def test_randoms_of_delays(self):
+        """A fifth of the events are random within 900 ps; as many delays tell them. Of 30,000 delays rates are certain to a percent or two."""
+        if uproot is None:
+            self.skipTest("uproot is not installed")
+        pet, bodies, shape = self.scan.pet, self.scan.bodies, dict(diameter=2 * list_files.RADIUS + 12, axial_length=88.0, random_window=900.0)
+        prompts = pet.simulate(isocenter.Scan(bodies, **shape, tof_fwhm=300.0, randoms=0.2, seed=4), 150_000)
+        delays = pet.simulate(isocenter.Scan(bodies[:2], **shape, randoms=0.999999, seed=5), 30_000)
+        rng, path = np.random.default_rng(6), self.path("delays.root")
+        list_files.root(path, {name: list_files.gate(*of[:3], np.sort(rng.uniform(0, 600, len(of[2])))) for name, of in (("Coincidences", prompts), ("delay", delays))})
+        words = dict(scanner=self.path("RING.geom"), tof_fwhm=300.0, isotope="F-18", duration=600.0)
+        with self.assertRaisesRegex(ValueError, "does not say the largest time difference of its coincidences, by which delays become randoms: pass window"):
+            self.quick(path, **words)
+        made = self.quick(path, window=900.0, **words)
+        expected = self.quick(list_files.root(self.path("late.root"), {"Coincidences": list_files.gate(*delays[:3], np.linspace(0, 600, len(delays[2])))}), randoms=False, **words).found[0].counted
+        self.assertAlmostEqual(made.found[0].randoms / expected, 1, delta=0.04)
+        self.assertEqual(made.found[0].delays, 30_000)
+        self.assertFalse(self.quick(path, exclude=[], randoms=False, **words).found[0].randoms)
+
 
 if __name__ == "__main__":
     unittest.main()
