@@ -15,6 +15,7 @@ import isocenter
 import isocenter.images
 import isocenter.lists
 import list_files
+import petsird_files
 from isocenter.lists.__main__ import main
 from list_files import CRYSTALS, uproot
 from test_images import nibabel
@@ -500,8 +501,34 @@ class Others(Files):
     def test_what_is_told_when_a_list_is_opened(self):
         list_files.geom(self.folder)
         path = list_files.castor(self.folder, np.zeros((5, 2), int), np.zeros(5), np.arange(5))
+        with self.assertRaises(SystemExit) as caught, contextlib.redirect_stdout(io.StringIO()):
+            main([path, "-o", self.path("image.npy"), "--isotope", "F-18", "--device", "cpu"])
+        self.assertRegex(str(caught.exception), "there are prompts without delays, of which randoms are made: give --no-randoms if there are none")
+        with self.assertRaises(SystemExit) as caught:
+            main([path, "--delays", "delay"])
+        self.assertRegex(str(caught.exception), "^isocenter.lists: delays is not for lists of CASToR, and .*scan.Cdh is one: leave it out$")
         with isocenter.lists.open_list(path) as listed, self.assertRaisesRegex(TypeError, "scanner: is told when a list is opened"):
             isocenter.lists.quantify(listed, scanner="other.geom")
+
+
+@unittest.skipIf(petsird_files.petsird is None, "petsird is not installed")
+class PETSIRD(Files):
+    def test_files_of_petsird(self):
+        """Are lists as the others, and compressed too."""
+        events = np.column_stack([np.sort(self.rng.integers(0, 120, (400, 2)), axis=1)[:, ::-1], self.rng.integers(0, 4, 400)])
+        path = self.path("scan.petsird")
+        petsird_files.write(path, petsird_files.scanner(np.array([-60.0, -20.0, 0.0, 30.0, 60.0], np.float32)), [(0, events, events[:50])], nuclide="^18^Fluorine")
+        with open(path, "rb") as file, gzip.open(path + ".gz", "wb") as to:
+            shutil.copyfileobj(file, to)
+        for of in (path, path + ".gz"):
+            crystals, times, kinds, *_ = self.listed(of)
+            np.testing.assert_array_equal(crystals, np.concatenate([events[:, :2], events[:50, :2]]))
+            np.testing.assert_array_equal(times[:400], 3 - events[:, 2])
+            self.assertEqual(kinds.sum(), 50)
+            with isocenter.lists.open_list(of, depth=3.0) as listed:
+                self.assertRegex(listed.kind, r"PETSIRD \d")
+                self.assertEqual((listed.said.isotope.name, len(listed.scanner.positions), listed.has_delays), ("F-18", 120, True))
+        self.says("scanner is not for lists of PETSIRD", path, scanner="other.geom")
 
 
 class Mutations(unittest.TestCase):

@@ -61,16 +61,27 @@ def run(name, what, arguments, opened, more=None):
         if given.output:
             written(given.output)
         with opened(given) as listed:
-            print(told(listed))
+            print(_as_options(told(listed), given))
             if given.output:
                 _make(name, listed, given, command)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
-        sys.exit(f"{name}: {_without_function(e)}")
+        sys.exit(f"{name}: {_as_options(_without_function(e), given)}")
 
 
 def _without_function(e):
     """What an exception says but for the function that was called."""
     return re.sub(r"^[\w.]+: ", "", str(e))
+
+
+def _as_options(words, given):
+    """What to pass to a function, as options of the command."""
+    def option(match):
+        name, instead, value = match.groups()
+        if instead or name in vars(given):
+            return f"give {instead or '--' + name.replace('_', '-')}{f' {value}' if value else ''}"
+        return match[0]
+
+    return re.sub(r"\bpass (\w+)(?:=False \((--[\w-]+)\)|='([^']+)')?", option, words)
 
 
 def _make(name, listed, given, command):
@@ -82,7 +93,7 @@ def _make(name, listed, given, command):
         warnings.simplefilter("ignore")  # they are told below
         made = quantify(listed, frames=given.frame, randoms=not given.no_randoms, alignment=not given.no_alignment, context=context,
                         **{word: getattr(given, word) for word in words})
-    made.doubts += heard
+    made.doubts = [_as_options(words, given) for words in made.doubts + heard]
     for words in made.doubts:
         print(f"{name}: {words}", file=sys.stderr)
     for title, value in {"isotope": made.isotope.name, **made.settings}.items():

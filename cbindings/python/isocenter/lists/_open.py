@@ -51,7 +51,7 @@ def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree
     given = {name: value for name, value in dict(scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays).items() if value not in (None, ())}
     for name in given:
         if name not in kind.OPTIONS:
-            raise wrong(ValueError, f"{name} is not for lists of {kind.__name__}, of which {path} is: they have it, or have nothing of it")
+            raise wrong(ValueError, f"{name} is not for lists of {kind.__name__}, and {path} is one: leave it out")
     return kind(path, **given)
 
 
