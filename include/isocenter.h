@@ -3249,7 +3249,7 @@ isoc_status isoc_pet_line_factors(isoc_pet *pet,
                                   isoc_pet_dropped *dropped);
 
 // Writes what is measured of each voxel by all lines within isoc_pet_geometry.max_tilt, f32 (nz, ny, nx), in host memory or on the plan's GPU, which isoc_pet_reconstruct_lines takes: the sum over views of
-// isoc_pet_factors, whose arguments and memory it has, and one volume more; `options.directions` of 0 means 8 here, since the sum has the noise of all views' together.
+// isoc_pet_factors, whose arguments and memory it has, and one volume more, with a 24th of both neighbours along z in the place of a 12th of each voxel, as J' has it, which is interpolated; `options.directions` of 0 means 8 here, since the sum has the noise of all views' together.
 isoc_status isoc_pet_line_sensitivity(isoc_pet *pet,
                                       const isoc_pet_factor_options *options,
                                       const isoc_tensor *efficiencies,

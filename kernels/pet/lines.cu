@@ -277,6 +277,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) lines_blur(const __grid_co
     });
 }
 
+// The volume, and of each voxel between others along z a 24th of both neighbours in its place: see `Factors::write_sum`.
+extern "C" __global__ void __launch_bounds__(THREADS) lines_between(const __grid_constant__ Images p) {
+    each_voxel(p, [&](long long v, long long, int, int, int z) {
+        const float own = p.volume[v];
+        p.to[v] = z > 0 && z < p.sides[2] - 1 ? own + (p.volume[v - 1] + p.volume[v + 1] - 2 * own) * (1.f / 24) : own;
+    });
+}
+
 // Takes off the tally what is expected of a volume with this sensitivity, which is taken off `to` times `scale`, too.
 extern "C" __global__ void __launch_bounds__(THREADS) lines_expect(const __grid_constant__ Images p) {
     double sum = 0;

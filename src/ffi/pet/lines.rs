@@ -250,7 +250,7 @@ unsafe fn corrections<'a>(
 const SUM_DIRECTIONS: usize = 8;
 
 /// Writes what is measured of each voxel by all lines within isoc_pet_geometry.max_tilt, f32 (nz, ny, nx), in host memory or on the plan's GPU, which isoc_pet_reconstruct_lines takes: the sum over views of
-/// isoc_pet_factors, whose arguments and memory it has, and one volume more; `options.directions` of 0 means 8 here, since the sum has the noise of all views' together.
+/// isoc_pet_factors, whose arguments and memory it has, and one volume more, with a 24th of both neighbours along z in the place of a 12th of each voxel, as J' has it, which is interpolated; `options.directions` of 0 means 8 here, since the sum has the noise of all views' together.
 ///
 /// # Safety
 /// Pointers are NULL or valid.

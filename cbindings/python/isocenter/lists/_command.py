@@ -11,6 +11,7 @@ import isocenter.images
 
 from . import _report
 from ._attenuation import UNITS
+from ._lattice import PROJECTORS
 from ._quantified import written
 from ._quantify import quantify
 
@@ -40,6 +41,7 @@ def run(name, what, arguments, opened, more=None):
     parser.add_argument("--max-tilt", type=float, help="of events, radians; from end to end of the scanner without it")
     parser.add_argument("--tof-fwhm", type=float, help="of the time difference, ps; the file's without it")
     parser.add_argument("--resolution", type=float, help="of lines across, full width at half maximum, mm; by the crystals without it")
+    parser.add_argument("--projector", choices=PROJECTORS, help="what events are counted in; without it lines where there is no time of flight, little, or of several kinds")
     parser.add_argument("--depth", type=float, help="mm behind crystals' inner faces where photons are detected on average; their middles without it")
     if more:
         more(parser)
@@ -85,7 +87,7 @@ def _as_options(words, given):
 
 
 def _make(name, listed, given, command):
-    words = ("attenuation unit kilovolts map_centre isotope half_life branching live delay calibration voxel size slices azimuths tilts max_tilt tof_fwhm resolution window "
+    words = ("attenuation unit kilovolts map_centre isotope half_life branching live delay calibration voxel size slices azimuths tilts max_tilt tof_fwhm resolution projector window "
              "scatter energy_resolution energy_window efficiencies algorithm iterations smoothness position").split()
     heard = []
     context = isocenter.Context(device=given.device, log=lambda level, message: heard.append(message.removeprefix("main: ")) if level == 1 else None)

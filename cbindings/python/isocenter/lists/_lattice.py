@@ -17,39 +17,62 @@ _ALONG = 0.75
 #: A view's part of all directions, in widths of the line over that of the time along it: what is off within a view blurs a tenth of the line's width.
 _STEP = 1.25
 
-Lattice = collections.namedtuple("Lattice", "shape voxel centre azimuths tilts max_tilt tof_fwhm width")
-Lattice.__doc__ = """`shape` (nz, ny, nx); `voxel` mm; `centre` x, y, z in the scanner's frame, mm; views; and the response: `tof_fwhm` ps, `width` radial and axial, mm."""
+#: Along lines, views are what the sensitivity is a sum over, and scatter is made in.
+_AZIMUTHS, _TILT = 20, 0.08
+#: Which events are counted where: in histo-images, or as lines.
+PROJECTORS = ("histo-images", "lines")
+
+Lattice = collections.namedtuple("Lattice", "shape voxel centre azimuths tilts max_tilt tof_fwhm width projector")
+Lattice.__doc__ = """`shape` (nz, ny, nx); `voxel` mm; `centre` x, y, z in the scanner's frame, mm; views; the response: `tof_fwhm` ps, 0 of none, `width` radial and axial, mm; and the `projector`, one of
+PROJECTORS."""
 
 
-def choose(scanner, map, *, voxel, size, slices, azimuths, tilts, max_tilt, tof_fwhm, resolution):
+def choose(scanner, map, *, voxel, size, slices, azimuths, tilts, max_tilt, tof_fwhm, resolution, projector):
     """What is given as it is, and the rest of the scanner and the map."""
     place = scanner.positions
     low, high = place[:, 2].min() - scanner.crystal_height / 2, place[:, 2].max() + scanner.crystal_height / 2
-    diameter, length = 2 * float(numpy.median(numpy.hypot(place[:, 0], place[:, 1]))), float(high - low)
+    radii = numpy.hypot(place[:, 0], place[:, 1])
+    diameter, length = 2 * float(numpy.median(radii)), float(high - low)
     centre = (0.0, 0.0, float(low + high) / 2)
     if not voxel > 0:
         raise wrong(ValueError, f"voxel is {voxel} mm; it must be above 0")
-    _check_times(scanner)
-    if not tof_fwhm and not scanner.tof_fwhm > 0:
+    if projector is not None and projector not in PROJECTORS:
+        raise wrong(ValueError, f"projector is {projector!r}; it must be one of {', '.join(PROJECTORS)}")
+    if not scanner.has_times:
+        tof_fwhm = 0.0
+    elif not tof_fwhm and not scanner.tof_fwhm > 0:
         raise wrong(ValueError, "the file does not say its resolution of time: pass tof_fwhm, ps")
-    tof_fwhm = tof_fwhm or _blurred(scanner.tof_fwhm, scanner.bin_fwhm)
+    else:
+        tof_fwhm = tof_fwhm or _blurred(scanner.tof_fwhm, scanner.bin_fwhm)
     # Both ends, each of a photon's own place in the crystal and of the event's.
     crystal = FWHM * max(scanner.crystal_width, scanner.crystal_height) / math.sqrt(12)
     width = resolution or _blurred(crystal, _NONCOLLINEAR * diameter)
-    reach = _ACROSS * diameter
+    # Within all crystals, of which some may be nearer.
+    reach = min(_ACROSS * diameter, math.sqrt(2) * float(radii.min()))
     if map is not None:
         reach = min(reach, *(2 * r for r in _reaches(map, centre)[:2]))
     slices, size = slices or max(1, round(length / voxel)), size or int(reach / voxel + 1e-6)
     if size < 1:
         raise wrong(ValueError, f"the map of attenuation reaches {reach:.4g} mm about the scanner's axis: its centre, {map.centre} mm, may be in another frame")
-    if (along := tof_fwhm * HALF_LIGHT) > _ALONG * size * voxel:
-        raise wrong(ValueError, f"a time resolution of {tof_fwhm:.4g} ps places events to {along:.4g} mm along their lines, and the lattice is {size * voxel:.4g} mm: take a larger one (size, {math.ceil(along / _ALONG / voxel)} "
-                                "voxels at least), or a program that projects along lines, such as STIR, CASToR or parallelproj")
-    max_tilt = max_tilt or math.atan(length / diameter)
-    step = _STEP * max(width, voxel) / (tof_fwhm * HALF_LIGHT)
-    azimuths = azimuths or max(8, math.ceil(math.pi / step))
-    tilts = tilts or 2 * math.floor(max_tilt / step) + 1  # an odd number: one of them is 0
-    made = Lattice((slices, size, size), float(voxel), centre, azimuths, tilts, max_tilt, tof_fwhm, width)
+    along = tof_fwhm * HALF_LIGHT
+    too_long = along > _ALONG * size * voxel
+    if projector is None:
+        projector = PROJECTORS[not scanner.has_times or scanner.has_widths or too_long]
+    if projector == "histo-images":
+        _check_times(scanner)
+        if too_long:
+            raise wrong(ValueError, f"a time resolution of {tof_fwhm:.4g} ps places events to {along:.4g} mm along their lines, and the lattice is {size * voxel:.4g} mm: take a larger one (size, "
+                                    f"{math.ceil(along / _ALONG / voxel)} voxels at least), or lines as the projector")
+        max_tilt = max_tilt or math.atan(length / diameter)
+        step = _STEP * max(width, voxel) / along
+        azimuths = azimuths or max(8, math.ceil(math.pi / step))
+        tilts = tilts or 2 * math.floor(max_tilt / step) + 1  # an odd number: one of them is 0
+    else:
+        # Of all lines that cross the circle within the lattice.
+        chord = 2 * math.sqrt(max((diameter / 2) ** 2 - (size * voxel / 2) ** 2, (0.1 * diameter) ** 2))
+        max_tilt = max_tilt or min(1.3, math.atan(length / chord))
+        azimuths, tilts = azimuths or _AZIMUTHS, tilts or 2 * math.floor(max_tilt / _TILT) + 1
+    made = Lattice((slices, size, size), float(voxel), centre, azimuths, tilts, max_tilt, tof_fwhm, width, projector)
     if map is not None:
         _check(map, made)
     return made
@@ -65,10 +88,12 @@ def plan(context, scanner, lattice):
 
 
 def _check_times(scanner):
-    """Lines without times are for another projector than this lattice's."""
+    """What histo-images are not of."""
     if not scanner.has_times:
         raise wrong(ValueError, f"the scanner has no time of flight, one time bin of {numpy.ptp(scanner.time_edges):.4g} ps: where along its line an event was is not told, without which "
-                                f"histo-images cannot be filled; take a program that projects along lines, such as STIR, CASToR or parallelproj")
+                                f"histo-images cannot be filled; take lines as the projector")
+    if scanner.has_widths:
+        raise wrong(ValueError, "pairs of modules have times that differ in how exact they are, and histo-images have one width: take lines as the projector")
 
 
 def _blurred(*widths):

@@ -12,9 +12,10 @@ _ROUNDED = 1.0
 #: Part of a scan, at its end, in which there are events, if there are so many in all.
 _LAST, _MANY = 0.1, 1000
 
-Part = collections.namedtuple("Part", "crystals times kinds frames first")
+Part = collections.namedtuple("Part", "crystals times kinds frames first widths", defaults=(None,))
 Part.__doc__ = """Events one after the other: `crystals` uint32 (events, 2), `times` (events,), uint32 of time bins or float32 of t2 - t1 in ps, `kinds` 0 of prompts and 1 of
-delays, `frames` -1 beyond all, and `first` the number of the first in the list. Crystals and bins that there are not are 2**32 - 1."""
+delays, `frames` -1 beyond all, and `first` the number of the first in the list; `widths` of times, full widths at half maximum in ps, float32 (events,), where a scanner's pairs of modules differ. Crystals and
+bins that there are not are 2**32 - 1."""
 
 
 class Reading:

@@ -40,6 +40,12 @@ class Scanner:
         That times in ps are rounded to; 0 of exact ones.
     window : float
         The largest time difference of an event in ps, where there are no bins to tell; 0 where the file does not say.
+    crystal_sizes : array or None
+        (crystals, 2): width and height of each, mm, where they differ; `crystal_width` and `crystal_height` are the medians then.
+    has_widths : bool
+        Whether each event has a width of its time, since pairs of types of modules differ: times are in ps then.
+    doubts : tuple of str
+        What of the scanner is not as the image is made.
     """
     positions: numpy.ndarray
     normals: numpy.ndarray
@@ -58,11 +64,14 @@ class Scanner:
     turn: numpy.ndarray = dataclasses.field(default_factory=lambda: numpy.eye(3))
     time_step: float = 0.0
     window: float = 0.0
+    crystal_sizes: object = None
+    has_widths: bool = False
+    doubts: tuple = ()
 
     def set_on(self, pet, centre=(0.0, 0.0, 0.0)):
         """Sets the plan's scanner, with the lattice's centre at a place of the file's frame, mm."""
-        pet.set_scanner(self.positions - centre, self.normals, crystal_width=self.crystal_width, crystal_height=self.crystal_height,
-                        time_edges=self.time_edges)
+        size = dict(crystal_width=self.crystal_width, crystal_height=self.crystal_height) if self.crystal_sizes is None else dict(crystal_sizes=self.crystal_sizes)
+        pet.set_scanner(self.positions - centre, self.normals, time_edges=self.time_edges, **size)
         if self.pairs is not None:
             pet.set_pairs(*self.pairs)
 

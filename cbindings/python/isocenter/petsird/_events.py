@@ -4,6 +4,7 @@ import numpy
 from ..errors import wrong
 from ..lists._reading import UNKNOWN, Part, Reading
 from . import _exam, _file, _yardl
+from ._times import Times
 from ._values import numbers
 
 #: Events that are brought at a time, about.
@@ -40,6 +41,7 @@ class Events(Reading):
         with _file.open_file(path) as reader, reader.understood():
             self.header = reader.read_header()
             self.scanner, self.said = _file.scanner_of(self.header), _exam.said_by(self.header)
+            self._times = Times(self.header.scanner)
             self.has_prompts, self.has_delays = (_file.stored(self.header.scanner, kind) for kind in ("prompt", "delayed"))
         self._counts = numpy.diff([*self.scanner.first, len(self.scanner.positions)])
         self._kinds = 2 if delays and self.has_delays else 1
@@ -49,9 +51,9 @@ class Events(Reading):
 
     def __iter__(self):
         waiting, first = [], 0
-        for rows, kinds, frames in self._blocks():
-            waiting.append((rows, kinds, frames))
-            if sum(len(kinds) for _, kinds, _ in waiting) >= _AT_ONCE:
+        for block in self._blocks():
+            waiting.append(block)
+            if sum(len(crystals) for crystals, *_ in waiting) >= _AT_ONCE:
                 yield (part := _joined(waiting, first))
                 waiting, first = [], first + len(part.kinds)
         if waiting:
@@ -73,9 +75,10 @@ class Events(Reading):
                 self.moves = len(places) > 1
                 frame = self._frame(block.time_interval.start / 1e3, block.time_interval.stop / 1e3)
                 listed = [self._listed(lists) for lists in (block.prompt_events, block.delayed_events)[:self._kinds]]
-                kinds = numpy.repeat(numpy.arange(len(listed)), [len(rows) for rows in listed])
+                kinds = numpy.repeat(numpy.arange(len(listed)), [len(crystals) for crystals, *_ in listed])
                 if len(kinds):
-                    yield numpy.concatenate(listed), kinds, numpy.full(len(kinds), frame)
+                    crystals, times, widths = (numpy.concatenate(columns) for columns in zip(*listed))
+                    yield crystals, times, kinds, numpy.full(len(kinds), frame), widths
 
     def _whole(self, blocks):
         """Blocks up to where the file ends, which may be early: a scan that was stopped, or a copy."""
@@ -104,8 +107,9 @@ class Events(Reading):
         return frame
 
     def _listed(self, lists):
-        """Crystals and time bin, uint32 (events, 3)."""
-        bins, parts = len(self.scanner.time_edges) - 1, [numpy.zeros((0, 3), numpy.uint32)]
+        """Crystals, uint32 (events, 2), times, and widths of times; the latter are empty where they are the scanner's."""
+        edges, none = self.scanner.time_edges, numpy.zeros(0, numpy.float32)
+        parts = [(numpy.zeros((0, 2), numpy.uint32), none if edges is None else none.astype(numpy.uint32), none)]
         for a, row in enumerate(lists or ()):
             for b, events in enumerate(row):
                 if not len(events):
@@ -114,13 +118,20 @@ class Events(Reading):
                     raise wrong(ValueError, f"{self._path} has events of modules of type {max(a, b)}; its scanner has {len(self._counts)} types")
                 if events.ndim != 2 or events.shape[1] != 3:
                     raise wrong(ValueError, f"{self._path} has events of {events.shape[1:]} numbers; there must be two crystals and a time bin")
-                rows = numpy.empty((len(events), 3), numpy.uint32)
+                crystals = numpy.empty((len(events), 2), numpy.uint32)
                 for column, kind in enumerate((a, b)):
-                    rows[:, column] = self._numbered(events[:, column], kind)
-                # A file's places are c (t1 - t2) / 2.
-                rows[:, 2] = numpy.where(events[:, 2] < bins, bins - 1 - events[:, 2], UNKNOWN)
-                parts.append(rows)
-        return numpy.concatenate(parts)
+                    crystals[:, column] = self._numbered(events[:, column], kind)
+                if edges is None:
+                    times, widths, there = self._times.of(a, b, events[:, 2])
+                    crystals[~there] = UNKNOWN
+                elif len(edges) == 2:
+                    times, widths = numpy.where(events[:, 2] < 1, 0, UNKNOWN).astype(numpy.uint32), none
+                else:
+                    # A file's places are c (t1 - t2) / 2.
+                    bins = len(edges) - 1
+                    times, widths = numpy.where(events[:, 2] < bins, bins - 1 - events[:, 2], UNKNOWN).astype(numpy.uint32), none
+                parts.append((crystals, times, widths))
+        return tuple(numpy.concatenate(columns) for columns in zip(*parts))
 
     def _numbered(self, found, kind):
         """Numbers of crystals, of detection bins of a type of module."""
@@ -147,5 +158,5 @@ class Events(Reading):
 
 
 def _joined(waiting, first):
-    rows, kinds, frames = (numpy.concatenate(arrays) for arrays in zip(*waiting))
-    return Part(rows[:, :2], rows[:, 2], kinds, frames, first)
+    crystals, times, kinds, frames, widths = (numpy.concatenate(arrays) for arrays in zip(*waiting))
+    return Part(crystals, times, kinds, frames, first, widths if len(widths) else None)

@@ -6,9 +6,10 @@ import numpy
 
 from ..errors import wrong
 from ..lists import _axis
-from ..lists._scanner import HALF_LIGHT, Scanner
+from ..lists._scanner import Scanner
 from . import _yardl
 from ._pairs import pairs_of
+from ._times import Times
 from ._values import numbers
 
 #: Versions by the SHA-256 of the schema that their files begin with.
@@ -35,7 +36,7 @@ def read_scanner(path, *, depth=None):
     Raises
     ------
     ValueError
-        Of a scanner whose pairs of modules have time bins, resolutions or energy windows of several kinds, or whose crystals have several sizes.
+        Of a scanner that is not described in full.
     """
     with open_file(path) as reader, reader.understood():
         return scanner_of(reader.read_header(), depth)
@@ -115,14 +116,7 @@ def scanner_of(header, depth=None):
     count = len(kinds)
     if not count:
         raise wrong(ValueError, "the scanner has no modules")
-    edges = None
-    for a, b, pair in _triangle(scanner.tof_bin_edges, count, "time bins"):
-        own = numbers(pair.edges, "edges of time bins")
-        if own.ndim != 1 or len(own) < 2 or not (numpy.diff(own) > 0).all():
-            raise wrong(ValueError, f"modules of types {a} and {b} have {own.size} edges of time bins; there must be 2 at least, ascending")
-        if edges is not None and not numpy.array_equal(own, edges):
-            raise wrong(ValueError, f"modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind")
-        edges = own
+    times = Times(scanner)
     boxes, first = [], [0]
     for modules in kinds:
         boxes.append(_boxes(modules, _MOST - first[-1]))
@@ -131,32 +125,23 @@ def scanner_of(header, depth=None):
     positions, normals, sizes = zip(*(_faces(of @ turn.T, depth) for of in boxes))
     sizes = numpy.concatenate(sizes)
     width, height = numpy.median(sizes, axis=0)
-    if (numpy.abs(sizes - (width, height)) > 0.01 * max(width, height)).any():
-        raise wrong(ValueError, f"crystals are {sizes.min(axis=0)} to {sizes.max(axis=0)} mm; there must be one size")
+    differ = (numpy.abs(sizes - (width, height)) > 0.01 * max(width, height)).any()
     if len(scanner.event_energy_bin_edges) < count:
         raise wrong(ValueError, f"there are {len(scanner.event_energy_bin_edges)} lists of energy bins; {count} types of modules need one each")
     of_energy = [numbers(bins.edges, "edges of energy bins") for bins in scanner.event_energy_bin_edges[:count]]
     energies = tuple(max(1, len(bins) - 1) for bins in of_energy)
-    lower, upper = _one([(float(bins[0]), float(bins[-1])) for bins in of_energy if len(bins) > 1], "energy windows", (0.0, 0.0))
+    doubts = []
+    windows = [(float(bins[0]), float(bins[-1])) for bins in of_energy if len(bins) > 1]
+    lower, upper = _widest(windows, "energy windows", doubts, (0.0, 0.0), lambda all: (min(all)[0], max(high for _, high in all)))
+    resolution = _widest(numbers(scanner.energy_resolution_at_511, "energy resolutions").tolist(), "energy resolutions", doubts, 0.0, max)
     pairs = pairs_of(scanner, energies)
     efficiencies = _efficiencies(scanner.detection_efficiencies, numpy.diff(first), energies)
     if efficiencies is None and pairs is not None and pairs.efficiencies is not None:
         # All is in those of pairs.
         efficiencies = numpy.ones(first[-1])
-    width_of_time = _one(numbers([v for _, _, v in _triangle(scanner.tof_resolution, count, "resolutions of time")], "resolutions of time").tolist(), "resolutions of time", 0.0)
-    return Scanner(numpy.concatenate(positions), numpy.concatenate(normals), float(width), float(height), -edges[::-1] / HALF_LIGHT,
-                   tuple(first[:-1]), energies, scanner.model_name, width_of_time / HALF_LIGHT,
-                   _one(numbers(scanner.energy_resolution_at_511, "energy resolutions").tolist(), "energy resolutions", 0.0), lower, upper,
-                   efficiencies, pairs, turn)
-
-
-def _triangle(rows, count, what):
-    """Values of pairs of types of modules: those below the diagonal and on it, whatever is written above."""
-    for a in range(count):
-        for b in range(a + 1):
-            if a >= len(rows) or b >= len(rows[a]):
-                raise wrong(ValueError, f"modules of types {a} and {b} have no {what}")
-            yield a, b, rows[a][b]
+    return Scanner(numpy.concatenate(positions), numpy.concatenate(normals), float(width), float(height), times.edges, tuple(first[:-1]), energies, scanner.model_name,
+                   times.fwhm, resolution, lower, upper, efficiencies, pairs, turn, window=times.window, crystal_sizes=sizes if differ else None,
+                   has_widths=times.edges is None, doubts=tuple(doubts))
 
 
 def _boxes(modules, most):
@@ -176,10 +161,11 @@ def _boxes(modules, most):
     return made
 
 
-def _one(values, what, otherwise):
-    """That of all types of modules."""
+def _widest(values, what, doubts, otherwise, join):
+    """That of all types of modules; where they differ what has them all, which is doubted."""
     if len(set(values)) > 1:
-        raise wrong(ValueError, f"modules have several {what}, {sorted(set(values))}; there must be one kind")
+        doubts.append(f"modules have several {what}, {sorted(set(values))}: scatter is made with {join(values)} of all")
+        return join(values)
     return values[0] if values else otherwise
 
 

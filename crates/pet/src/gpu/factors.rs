@@ -141,7 +141,7 @@ pub(crate) fn write(
     })
 }
 
-/// Writes the sum over all views, `[z][y][x]` on this GPU or in host memory.
+/// Writes the sum over all views, as lines take it, `[z][y][x]` on this GPU or in host memory.
 pub(crate) fn write_sum(
     context: &Context,
     device: &Arc<Device>,
@@ -168,7 +168,10 @@ pub(crate) fn write_sum(
                 job.advance(1.0 / factors.views.len() as f64);
             }
             // SAFETY: as above.
-            unsafe { copies.write(sum.address(), to) }
+            unsafe {
+                super::lines::between(queue, place, sum.address(), common.volume.address())?;
+                copies.write(common.volume.address(), to)
+            }
         };
         then_wait(&mut &queue, work, |queue| queue.stream.synchronize())
     })

@@ -251,6 +251,31 @@ impl Room {
     }
 }
 
+/// Makes a sensitivity of voxels that of what lines interpolate between: see `Factors::write_sum`.
+///
+/// # Safety
+/// Volumes of the place; the GPU is current.
+pub(super) unsafe fn between(queue: &Queue, place: Place, from: u64, to: u64) -> Result<()> {
+    let [nz, ny, nx] = place.shape;
+    let arguments = Images {
+        volume: from,
+        from: 0,
+        to,
+        weights: 0,
+        tally: 0,
+        sides: [nx, ny, nz].map(|n| n as i32),
+        strides: [0; 3],
+        column: place.column as i32,
+        axis: 0,
+        reach: 0,
+        second: 0,
+        scale: 1.0,
+        unused: 0,
+    };
+    // SAFETY: the struct mirrors the kernel's; the rest by this function's contract.
+    unsafe { queue.each((IMAGE, "lines_between"), place.shape.iter().product(), &arguments) }
+}
+
 /// How lines are launched.
 pub(super) struct OnGpu<'r> {
     pub(super) context: &'r Context,

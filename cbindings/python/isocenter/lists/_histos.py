@@ -1,0 +1,45 @@
+"""Lists that are counted in histo-images."""
+import numpy
+
+from ._scan import DRAFT, Scan
+
+
+class Histos(Scan):
+    """By DIRECT's histo-images, one for each direction."""
+
+    def _begin(self, count):
+        self.measured = numpy.zeros((count, *self.pet.histo_images_shape), numpy.uint32)
+
+    def _count(self, k, part, chosen, first):
+        return self.pet.deposit_crystals(part.crystals[chosen], part.times[chosen], histo_images=self.measured[k], first_event=first)
+
+    def _counted(self, k, prompts, dropped):
+        return int(self.measured[k].sum())
+
+    def image(self, k, unit, scatter, algorithm, iterations, smoothness):
+        """Of frame k, in Bq/ml before calibration."""
+        pet, of, measured = self.pet, self.found[k], self.measured[k]
+        attenuation = None if self.map is None else self.map.image
+        factors = pet.factors(self.scanner.efficiencies, attenuation, **unit, **self.place)
+        randoms = None
+        if self.sums is not None and self.sums[k].any():
+            window = dict(window=self.scanner.window)  # 0 of one with bins
+            randoms = pet.randoms(pet.singles(self.sums[k], of.duration, **window), of.duration, **window)
+            of.randoms = float(randoms.sum(dtype=float))
+        additive = randoms
+        if attenuation is not None and scatter:
+            pet.set_options(**DRAFT)
+            for _ in range(scatter):
+                image = pet.reconstruct(measured, factors, additive)
+                additive, found = pet.scatter(image, attenuation, self.scanner.efficiencies, measured, randoms, **self.window, **unit, **self.place)
+            of.scatter, of.scale, of.tails = float(found.scatter * found.scale), float(found.scale), float(found.tails)
+        self._prior(of, pet.sensitivity(factors), algorithm, iterations, smoothness)
+        image = pet.reconstruct(measured, factors, additive)
+
+        def explained():
+            expected = factors * pet.forward(image)
+            hit = (measured > 0) & (expected > 0)
+            other = 0.0 if additive is None else additive[hit].astype(float)
+            return measured[hit].astype(float), expected[hit].astype(float), other, expected.sum(dtype=float)
+
+        return self._finish(of, image, explained)

@@ -1,0 +1,121 @@
+"""Counts of all frames of a list, read in one pass."""
+import numpy
+
+from ..errors import wrong
+from ..pet import Dropped
+from . import _attenuation
+from ._quantified import Found
+
+#: Passes of "svrg" and "bsrem" end when one has changed the image by no more; if the last one changed it by more than the second it is told.
+SETTLED, UNSETTLED = 1e-3, 0.02
+#: What a prior may take of the counts without a word: given back, means of regions are within 2 percent.
+_TAKEN = 0.06
+#: Of Newton's method, at most.
+_STEPS = 30
+#: Which have a prior.
+CLIMBS = ("svrg", "bsrem")
+#: What scatter is made of: images that have the activity, which may be noisy.
+DRAFT = dict(algorithm="osem", iterations=3)
+
+
+class Scan:
+    """What was counted, and the image of each frame; how events are counted is for those that it is made for: `_begin` them, `_count` a part of a frame, `_counted` of all, and `image`."""
+
+    """Counts of all frames, read in one pass; and the image of each."""
+
+    def __init__(self, pet, scanner, lattice, map, events, randoms, doubt):
+        self.pet, self.scanner, self.lattice, self.map, self.doubt = pet, scanner, lattice, map, doubt
+        count = len(events.measured)
+        self._begin(count)
+        self.sums = numpy.zeros((count, len(scanner.positions)), numpy.uint32) if randoms else None
+        self.window = {name: getattr(scanner, name) for name in ("energy_resolution", "energy_lower", "energy_upper")}
+        self.place = {} if map is None else dict(map_voxel=map.voxel, map_centre=tuple(a - b for a, b in zip(map.centre, lattice.centre)))
+        self.found = self._read(events, count)
+        for words in events.doubts:
+            doubt(words)
+        for k, of in enumerate(self.found):
+            if of.dropped.not_measured:
+                doubt(f"{of.dropped.not_measured} of {of.prompts} prompts{f' of frame {k}' if count > 1 else ''} are of pairs of crystals that the file says are not measured: they are dropped")
+        _check_counts(self.found, events, self.sums, doubt)
+
+    def _read(self, events, count):
+        numbers, dropped, first = numpy.zeros((2, count), int), [None] * count, 0
+        for part in events:
+            for k in range(count):
+                for kind in (0, 1):
+                    numbers[kind, k] += int(((part.kinds == kind) & (part.frames == k)).sum())
+                chosen = (part.kinds == 0) & (part.frames == k)
+                if chosen.any():
+                    more = self._count(k, part, chosen, first)
+                    dropped[k] = more if dropped[k] is None else type(more)(*(a + b for a, b in zip(dropped[k], more)))
+                    first += int(chosen.sum())
+            delayed = (part.kinds == 1) & (part.frames >= 0)
+            if self.sums is not None and delayed.any():
+                self.pet.fan_sums(part.crystals[delayed], part.frames[delayed].astype(numpy.uint32), self.sums)
+        # Of a frame without blocks, the time that was asked for.
+        starts = numpy.where(numpy.isfinite(events.starts), events.starts, events.asked[:, 0])
+        none = Dropped(*[0] * len(Dropped._fields))
+        return [Found(float(starts[k]), float(events.measured[k]), int(numbers[0, k]), int(numbers[1, k]), self._counted(k, numbers[0, k], dropped[k] or none), dropped[k] or none)
+                for k in range(count)]
+
+    def _prior(self, of, sensitivity, algorithm, iterations, smoothness):
+        """Sets the algorithm, with a prior by the mean sensitivity in the body."""
+        inside = sensitivity > 0
+        if self.map is not None:
+            inside &= _attenuation.body(self.map, self.lattice.shape, (self.lattice.voxel,) * 3, self.lattice.centre)
+        of.sensitivity = float(sensitivity[inside].mean()) if inside.any() else float(sensitivity.mean())
+        climbs = algorithm in CLIMBS
+        of.strength = smoothness * of.sensitivity if climbs else 0.0
+        self.pet.set_prior(strength=of.strength or None)
+        self.pet.set_options(algorithm=algorithm, iterations=iterations, stop_change=SETTLED if climbs else 0.0)
+
+    def _finish(self, of, image, explained):
+        """What the prior took is given back, and what may be wrong is told. `explained` gives counts, what the image and what else expects of them, and all that the image expects."""
+        of.history = self.pet.history()
+        if of.strength:
+            of.restored = _restored(*explained())
+            image *= numpy.float32(of.restored)
+            if of.restored > 1 + _TAKEN:
+                self.doubt(f"the prior took {100 * (1 - 1 / of.restored):.0f} % of the counts, and the image was multiplied by {of.restored:.3f} for them: means of regions may be some percent "
+                           "off; a smaller smoothness takes fewer, algorithm='mlem' none")
+        if not image.any() and of.counted > of.randoms:
+            self.doubt(f"the image is 0 everywhere, though there are {of.counted} counts")
+        if of.history[-1].change > UNSETTLED:
+            self.doubt(f"the last of {len(of.history)} passes changed the image by {of.history[-1].change:.2g} of it: it has not settled")
+        return image
+
+
+def _restored(counts, own, other, total):
+    """The factor of an image with which it explains the counts best: a prior of relative differences lowers all of it, by its value over the counts."""
+    factor = 1.0
+    # The likelihood's slope falls, and bends upwards: from below Newton's steps do not go too far, and from above half the way at most.
+    for _ in range(_STEPS if total > 0 else 0):
+        part = own / (factor * own + other)
+        step = ((counts * part).sum() - total) / (counts * part * part).sum()
+        factor = max(factor + step, factor / 2)
+        if abs(step) < 1e-6 * factor:
+            break
+    return float(factor)
+
+
+def _check_counts(found, events, sums, doubt):
+    """What no image at all can be made of is an error; of single frames it is told."""
+    prompts, delays = sum(of.prompts for of in found), sum(of.delays for of in found)
+    frames = len(found) > 1
+    if not prompts and not delays:
+        raise wrong(ValueError, f"there are no events{' in any frame' if frames else ''}")
+    if not prompts:
+        raise wrong(ValueError, f"there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made")
+    if sums is not None and not delays:
+        raise wrong(ValueError, "there are prompts without delays, of which randoms are made: pass randoms=False (--no-randoms) if there are none, or they were taken off")
+    if not sum(of.counted for of in found):
+        raise wrong(ValueError, f"none of {prompts} prompts are in the lattice: {found[0].dropped}")
+    for k, of in enumerate(found):
+        if of.counted and not of.duration > 0:
+            raise wrong(ValueError, f"blocks of events{f' of frame {k}' if frames else ''} last 0 s, so that there is no activity a second")
+        if not events.blocks[k]:
+            doubt(f"no block of events begins in frame {k}: its image is NaN")
+        elif not of.counted:
+            doubt(f"there are no {'prompts in the lattice' if of.prompts else 'prompts'} in frame {k}: its image is 0")
+        elif sums is not None and not sums[k].any():
+            doubt(f"there are prompts without delays in the field of view{f' in frame {k}' if frames else ''}: there are taken to be no randoms")
