@@ -164,7 +164,8 @@ class AlongLines:
         return out
 
     def sample_lines(self, list, histo_images, out=None):
-        """The density about each event of counts that histo-images expect, such as the scatter of `scatter`: a part of what `reconstruct_lines` takes as `additive`.
+        """The sum along each event's line of its view's histo-image. So the scatter of `scatter` comes to lines, over `factors` without attenuation: times `line_factors` without attenuation its sum is the density
+        about each event, a part of what `reconstruct_lines` takes as `additive`. A lattice that reaches to the crystals has all of it, in voxels as large as a twentieth of the scanner.
 
         Parameters
         ----------

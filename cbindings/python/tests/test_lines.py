@@ -161,18 +161,18 @@ class Activity(unittest.TestCase):
         self.pet.reconstruct_lines(list, np.ones(self.pet.image_shape, np.float32))
         self.assertEqual(len(self.pet.history()), 2)
 
-    def test_samples_of_constants_are_densities(self):
-        histo = np.ones(self.pet.histo_images_shape, np.float32)
+    def test_samples_are_of_the_view(self):
+        shape = self.pet.histo_images_shape
+        histo = np.ones(shape, np.float32) * np.arange(1, shape[0] + 1, dtype=np.float32)[:, None, None, None]
         list = isocenter.EventList(self.crystals)
         values, dropped = self.pet.sample_lines(list, histo)
-        lengths, _ = self.pet.forward_lines(list, np.ones(self.pet.image_shape, np.float32))
-        # Of 12 views of all azimuths and tilts to 0.1.
-        angle = np.pi / 12 * 2 * np.sin(0.1)
-        seen = values > 0
-        self.assertGreater(np.count_nonzero(seen), 50_000)
         self.pet.set_response(tof_fwhm=300.0, radial_fwhm=0.25, axial_fwhm=0.25)
         lengths, _ = self.pet.forward_lines(list, np.ones(self.pet.image_shape, np.float32))
-        np.testing.assert_allclose(values[seen], lengths[seen] / (125.0 * angle), rtol=1e-5)
+        seen = values > 0
+        self.assertGreater(np.count_nonzero(seen), 50_000)
+        views = values[seen] / lengths[seen]
+        np.testing.assert_allclose(views, np.round(views), rtol=1e-5)
+        self.assertEqual(set(np.round(views).astype(int)), set(range(1, 13)))
 
 
 if __name__ == "__main__":

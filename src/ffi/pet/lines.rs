@@ -309,8 +309,10 @@ pub unsafe extern "C" fn isoc_pet_line_randoms(
     })
 }
 
-/// Writes the density about each event, f32 (events) in host memory, of counts that histo-images expect, such as the scatter of isoc_pet_scatter: those of its line's view, along the line, with times about its place.
-/// `histo_images`: f32 (views, nz, ny, nx) in host memory.
+/// Writes the sum along each event's line, f32 (events) in host memory, of the histo-image of its view: `histo_images`, f32 (views, nz, ny, nx) in host memory, and sums as in isoc_pet_forward_lines without blur.
+///
+/// So the scatter of isoc_pet_scatter comes to lines, over isoc_pet_factors without attenuation: what it is of what the crystals of each direction measure changes little from line to line, and isoc_pet_line_factors
+/// without attenuation times its sum is the density about each event. A lattice that reaches to the crystals has all of it, in voxels as large as a twentieth of the scanner.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `dropped` has its struct_size set.
@@ -338,7 +340,7 @@ pub unsafe extern "C" fn isoc_pet_sample_lines(
 /// Reconstructs the image of a list of events along their lines, `factors (J G f + additive / factors)` expected of each: for scanners without time of flight, with so little that it is as long as the object, or with
 /// modules of several time resolutions. Others are faster by isoc_pet_deposit_crystals and isoc_pet_reconstruct.
 ///
-/// `factors` and `additive`: f32 (events) in host memory, not negative, as isoc_pet_line_factors, and isoc_pet_line_randoms and isoc_pet_sample_lines write them, or NULL for 1 and 0. `sensitivity`: f32 (nz, ny, nx), as isoc_pet_line_sensitivity
+/// `factors` and `additive`: f32 (events) in host memory, not negative, as isoc_pet_line_factors, and isoc_pet_line_randoms and isoc_pet_sample_lines make them, or NULL for 1 and 0. `sensitivity`: f32 (nz, ny, nx), as isoc_pet_line_sensitivity
 /// writes it, not blurred. `image`: as in isoc_pet_reconstruct. Both in host memory or on the plan's GPU, the first of the context's, which computes alone.
 ///
 /// The options are isoc_pet_reconstruct's, with subsets of events in the place of those of views: runs of 256 or fewer, spread over the list. RAMLA has none of these, and is an error. isoc_pet_history tells of passes: the log-likelihood

@@ -1,13 +1,20 @@
 """Lists along lines: without time of flight, with too little of it, or of modules that differ in theirs."""
+import math
+
 import numpy
 
 from ..lines import EventList
+from ..pet import PET
 from ._scan import DRAFT, Scan
 
 #: Where nothing is told along lines, what is counted beside what attenuates, and randoms, are put within so many ps of the middle.
 _MIDDLE = 100.0
 #: The width in ps with which scatter is spread along lines before it is added up along them.
 _SPREAD = 300.0
+#: Of the largest factor: with less, next to nothing of a direction is measured.
+_LEAST = 1e-3
+#: Scatter is smooth: voxels of its lattice across the scanner, and mm along it.
+_ACROSS, _ALONG = 28, 12.0
 
 
 class Lines(Scan):
@@ -43,15 +50,20 @@ class Lines(Scan):
             of.randoms = float(self.sums[k].sum()) / 2
         additive = randoms
         if attenuation is not None and scatter:
-            measured, middle = self._in_the_middle(list, singles, of.duration, window)
+            wide, sides = self._wide()
+            measured, middle = _in_the_middle(wide, list, singles, of.duration, window)
+            # Of what crystals measure in each direction, and of lines.
+            whole, of_lines = wide.factors(efficiencies, None, **unit), pet.line_factors(list, efficiencies, None, **unit)[0]
+            least = _LEAST * float(whole.max())
             pet.set_options(**DRAFT)
             for _ in range(scatter):
                 image = pet.reconstruct_lines(list, sensitivity, factors, additive)[0]
-                histo, found = pet.scatter(image, attenuation, efficiencies, measured, middle, tof_fwhm=self.lattice.tof_fwhm or _SPREAD, **self.window, **unit, **self.place)
+                histo, found = wide.scatter(_coarse(image, self.lattice.voxel, wide.image_shape, sides), attenuation, efficiencies, measured, middle, tof_fwhm=self.lattice.tof_fwhm or _SPREAD, **self.window, **unit, **self.place)
                 if middle is not None:
-                    numpy.subtract(histo, middle, out=histo)
-                    numpy.maximum(histo, 0, out=histo)
-                scattered = pet.sample_lines(EventList(list.crystals, first_event=list.first_event) if list.times is None else list, histo)[0]
+                    histo -= middle
+                numpy.divide(histo, whole, out=histo, where=whole > least)
+                histo[whole <= least] = 0
+                scattered = of_lines * wide.sample_lines(list, numpy.maximum(histo, 0, out=histo))[0]
                 additive = scattered if randoms is None else randoms + scattered
             of.scatter, of.scale, of.tails = float(found.scatter * found.scale), float(found.scale), float(found.tails)
         self._prior(of, sensitivity, algorithm, iterations, smoothness)
@@ -65,10 +77,32 @@ class Lines(Scan):
 
         return self._finish(of, image, explained)
 
-    def _in_the_middle(self, list, singles, duration, window):
-        """Histo-images of counts and randoms that are as many on each line, in its middle: scatter is scaled where lines miss what attenuates, wherever along them."""
-        measured = numpy.zeros(self.pet.histo_images_shape, numpy.uint32)
-        self.pet.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.float32), histo_images=measured)
-        if singles is None:
-            return measured, None
-        return measured, self.pet.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
+    def _wide(self):
+        """A plan whose lattice reaches to the crystals: scattered photons seem to come from beside what they were scattered in."""
+        place = self.scanner.positions - numpy.array(self.lattice.centre)
+        across, along = 2 * float(numpy.hypot(place[:, 0], place[:, 1]).max()), 2 * float(numpy.abs(place[:, 2]).max()) + self.scanner.crystal_height
+        count = max(1, math.ceil(along / _ALONG))
+        wide = PET(self.pet.context, nx=_ACROSS, ny=_ACROSS, nz=count, voxel_x=across / _ACROSS, voxel_z=along / count, azimuths=self.lattice.azimuths, tilts=self.lattice.tilts,
+                   max_tilt=self.lattice.max_tilt)
+        wide.set_response(tof_fwhm=self.lattice.tof_fwhm, radial_fwhm=self.lattice.width, axial_fwhm=self.lattice.width)
+        self.scanner.set_on(wide, self.lattice.centre)
+        return wide, (across / _ACROSS, across / _ACROSS, along / count)
+
+
+def _coarse(image, voxel, shape, sides):
+    """Means of an image over the voxels of another lattice (nz, ny, nx) with the same centre; `sides` x, y, z, mm."""
+    for axis, (count, side) in enumerate(zip(shape, sides[::-1])):
+        own = image.shape[axis]
+        edges, others = (numpy.arange(own + 1) - own / 2) * voxel, (numpy.arange(count + 1) - count / 2) * side
+        overlap = numpy.minimum(edges[None, 1:], others[1:, None]) - numpy.maximum(edges[None, :-1], others[:-1, None])
+        image = numpy.moveaxis(numpy.tensordot(numpy.maximum(overlap, 0) / side, image, axes=(1, axis)), 0, axis)
+    return numpy.ascontiguousarray(image, numpy.float32)
+
+
+def _in_the_middle(pet, list, singles, duration, window):
+    """Histo-images of counts and randoms that are as many on each line, in its middle: scatter is scaled where lines miss what attenuates, wherever along them."""
+    measured = numpy.zeros(pet.histo_images_shape, numpy.uint32)
+    pet.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.float32), histo_images=measured)
+    if singles is None:
+        return measured, None
+    return measured, pet.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)

@@ -11,7 +11,7 @@ use super::through::Through;
 use crate::corrections::FactorOptions;
 use crate::dropped::Dropped;
 use crate::events::{BLOCK, Block};
-use crate::factors::{Accidentals, Sampling};
+use crate::factors::Accidentals;
 use crate::gpu;
 use crate::plan::Pet;
 use crate::response::HALF_LIGHT;
@@ -195,18 +195,12 @@ impl Pet {
         })
     }
 
-    /// Writes the density about each event of counts that histo-images `[view][z][y][x]` expect: with times at its place, without the sum along its line.
+    /// Writes the sum along each event's line of its view's histo-image `[view][z][y][x]`.
     pub fn sample_lines(&mut self, list: &ListArrays, histos: &Array<4>, to: ArrayMut<1>) -> Result<Dropped> {
         let (scanner, response) = (self.scanner.clone(), self.response().cloned());
         let (lattice, views) = (*self.lattice()?, self.view_set()?);
         let all = List::new(list, scanner.as_deref(), response.as_ref(), views.max_tilt().sin())?;
         to.layout().check("values", [all.len()], DType::FLOAT, &[])?;
-        let sampling = Sampling::new(views, &lattice, crate::factors::DIRECTIONS)?.into_views()?;
-        let angle = |cones: &[crate::factors::Cone]| -> f64 {
-            cones.iter().flat_map(|cone| &cone.directions).map(|d| d.solid_angle()).sum()
-        };
-        let density: Vec<f64> =
-            sampling.iter().map(|(cones, _)| 1.0 / (lattice.voxel_volume() * angle(cones))).collect();
         let grid = Grid::of(&lattice)?;
         let lines = Lines { level: self.context.level(), through: Through { list: &all, grid, blur: None } };
         let dropped = self.context.run(|job| {
@@ -216,7 +210,7 @@ impl Pet {
             for from in (0..all.len()).step_by(AT_ONCE) {
                 let n = AT_ONCE.min(all.len() - from);
                 let mut values = zeros::<f32>(n)?;
-                let mut of_views: Vec<Vec<super::list::Line>> = density.iter().map(|_| Vec::new()).collect();
+                let mut of_views: Vec<Vec<super::list::Line>> = views.list().iter().map(|_| Vec::new()).collect();
                 let mut block = Block::new();
                 for at in (from..from + n).step_by(BLOCK) {
                     dropped = dropped.add(all.read(at, BLOCK, &mut block, |line| {
@@ -232,7 +226,7 @@ impl Pet {
                     fill_from(&grid, histos, v, &mut image)?;
                     lines.forward_of(&image, of_view, |number, sum| {
                         // SAFETY: each event is of one view.
-                        unsafe { *shared.at(number - from) = (f64::from(sum) * density[v]) as f32 };
+                        unsafe { *shared.at(number - from) = sum };
                     })?;
                 }
                 // SAFETY: this call's own array.
