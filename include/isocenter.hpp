@@ -721,6 +721,35 @@ inline bool check(const as_many &list, complaint &found) noexcept {
     return found.status == ISOC_STATUS_OK;
 }
 
+// A list of events as C takes it for the length of a call, in which it stays where it is.
+class lowered_list {
+public:
+    template <class S>
+    explicit lowered_list(const S &list) noexcept
+        : crystals_(list.crystals), first_(list.first_positions), second_(list.second_positions), times_(list.times), tof_fwhm_(list.tof_fwhm) {
+        c_.struct_size = sizeof c_, c_.first_event = list.first_event;
+        c_.crystals = crystals_, c_.first_positions = first_, c_.second_positions = second_, c_.times = times_, c_.tof_fwhm = tof_fwhm_;
+        fits_ = list.crystals.check("list.crystals", complaint_) && list.first_positions.check("list.first_positions", complaint_) &&
+                list.second_positions.check("list.second_positions", complaint_) && list.times.check("list.times", complaint_) &&
+                list.tof_fwhm.check("list.tof_fwhm", complaint_);
+    }
+    lowered_list(const lowered_list &) = delete;
+    lowered_list &operator=(const lowered_list &) = delete;
+    operator const isoc_pet_list *() const noexcept { return &c_; }
+    bool fits() const noexcept { return fits_; }
+    const complaint &found() const noexcept { return complaint_; }
+
+private:
+    lowered crystals_, first_, second_, times_, tof_fwhm_;
+    isoc_pet_list c_{};
+    complaint complaint_;
+    bool fits_ = false;
+};
+inline bool check(const lowered_list &list, complaint &found) noexcept {
+    if (!list.fits()) found = list.found();
+    return list.fits();
+}
+
 // A copy of a caller's struct with its size filled in.
 template <class C> class filled {
 public:
@@ -1748,6 +1777,16 @@ public:
         }
     };
 
+    // isoc_pet_list: either crystals, or both positions, in host memory and used in place, so not of temporary containers.
+    struct event_list {
+        const_tensor crystals = nullptr;         // u8, u16 or u32 (events, 2), from 0
+        const_tensor times = nullptr;            // real (events) of t2 - t1 in ps, or of crystals u8, u16 or u32 time bins; nullptr: no time of flight
+        const_tensor first_positions = nullptr;  // real (events, 3) of x, y, z in mm
+        const_tensor second_positions = nullptr;
+        const_tensor tof_fwhm = nullptr;         // real (events), ps; nullptr: response's
+        uint64_t first_event = 0;                // of crystals: the number of the list's first event in the scan
+    };
+
     static outcome<pet> create(const context &owner) { return make(wrap, isoc_pet_create, owner); }
 #if ISOCENTER_EXCEPTIONS
     explicit pet(const context &owner) : pet(create(owner)) {}
@@ -2004,6 +2043,68 @@ public:
         memory_bytes found{};
         return detail::get(found, isoc_pet_scatter_memory, self(), detail::filled<isoc_pet_scatter_options>(wanted),
                            named("attenuation", attenuation), &found.host, &found.gpu);
+    }
+
+    // Writes the sums of an image along the lines of a list, f32 (events) in host memory: the image blurred by the response, and interpolated by Joseph's method. Without times they are integrals
+    // in mm, with times means about the events' places. Returns what has no line; that has 0.
+    outcome<dropped> forward_lines(const event_list &list, const const_tensor &image, const tensor &values) {
+        dropped events;
+        return detail::get(events, isoc_pet_forward_lines, self(), detail::lowered_list(list), named("image", image), named("values", values),
+                           static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // The transpose of forward_lines.
+    outcome<dropped> adjoint_lines(const event_list &list, const const_tensor &values, const tensor &image) {
+        dropped events;
+        return detail::get(events, isoc_pet_adjoint_lines, self(), detail::lowered_list(list), named("values", values), named("image", image),
+                           static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Writes what is measured of each event's line, f32 (events) in host memory, as reconstruct_lines takes it. The others are as in factors; efficiencies need a list of crystals.
+    outcome<dropped> line_factors(const event_list &list, const isoc_pet_factor_options &wanted, const const_tensor &efficiencies,
+                                  const const_tensor &attenuation, const tensor &factors) {
+        dropped events;
+        return detail::get(events, isoc_pet_line_factors, self(), detail::lowered_list(list), detail::filled<isoc_pet_factor_options>(wanted),
+                           named("efficiencies", efficiencies), named("attenuation", attenuation), named("factors", factors),
+                           static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Writes what is measured of each voxel by all lines within the tilts, f32 (nz, ny, nx), in host memory or on the plan's GPU: the sum over views of factors, whose
+    // arguments it has.
+    outcome<void> line_sensitivity(const isoc_pet_factor_options &wanted, const const_tensor &efficiencies, const const_tensor &attenuation,
+                                   const tensor &sensitivity) {
+        return detail::call(isoc_pet_line_sensitivity, self(), detail::filled<isoc_pet_factor_options>(wanted),
+                            named("efficiencies", efficiencies), named("attenuation", attenuation), named("sensitivity", sensitivity));
+    }
+
+    // Writes the density of random coincidences about each event of a list of crystals, f32 (events) in host memory. `duration`, `window` and `singles` as in randoms;
+    // the window has to be finite.
+    outcome<void> line_randoms(const event_list &list, double duration, double window, const const_tensor &singles, const tensor &randoms) {
+        return detail::call(isoc_pet_line_randoms, self(), detail::lowered_list(list), duration, window, named("singles", singles),
+                            named("randoms", randoms));
+    }
+
+    // Writes the density about each event, f32 (events), of counts that histo-images expect, f32 in host memory, such as the scatter of scatter.
+    outcome<dropped> sample_lines(const event_list &list, const const_tensor &histo_images, const tensor &values) {
+        dropped events;
+        return detail::get(events, isoc_pet_sample_lines, self(), detail::lowered_list(list), named("histo_images", histo_images),
+                           named("values", values), static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Reconstructs the image of a list along its lines, by the algorithm of set_options, of which subsets are of events; RAMLA has none. `factors` and `additive`: f32
+    // (events) in host memory, or nullptr for 1 and 0; `sensitivity`: f32 (nz, ny, nx), that of line_sensitivity. Returns what does not count.
+    outcome<dropped> reconstruct_lines(const event_list &list, const const_tensor &factors, const const_tensor &additive,
+                                       const const_tensor &sensitivity, const tensor &image) {
+        dropped events;
+        return detail::get(events, isoc_pet_reconstruct_lines, self(), detail::lowered_list(list), named("factors", factors),
+                           named("additive", additive), named("sensitivity", sensitivity), named("image", image),
+                           static_cast<isoc_pet_dropped *>(&events));
+    }
+
+    // Bytes of working memory that reconstruct_lines needs of so many events: of the host, or of the GPU that it computes on.
+    outcome<uint64_t> lines_memory(uint64_t events) {
+        uint64_t bytes = 0;
+        return detail::get(bytes, isoc_pet_lines_memory, self(), events, &bytes);
     }
 
     // A phantom's mean over each voxel, f32 in host memory. `quantity`: ISOC_PET_QUANTITY_...

@@ -35,7 +35,7 @@ static_assert(made_from<reals, std::span<const double>> && made_from<reals, std:
 // Nothing of the caller's is left to dangle.
 static_assert(std::is_copy_constructible_v<iso::ct::geometry> && std::is_nothrow_move_constructible_v<iso::ct::geometry>);
 static_assert(std::is_aggregate_v<iso::ct::geometry> && std::is_aggregate_v<iso::ct::options> && std::is_aggregate_v<iso::ct::distortion>);
-static_assert(std::is_aggregate_v<iso::pet::response> && std::is_aggregate_v<iso::pet::scan>);
+static_assert(std::is_aggregate_v<iso::pet::response> && std::is_aggregate_v<iso::pet::scan> && std::is_aggregate_v<iso::pet::event_list>);
 
 // What a call said: OK, or a status and words.
 struct outcome {
@@ -59,9 +59,9 @@ template <class F> void good(const char *what, F &&call) {
     const outcome seen = outcome_of(call);
     expect(what, seen.status == ISOC_STATUS_OK, seen.words);
 }
-template <class F> void bad(const char *what, std::initializer_list<const char *> words, F &&call) {
+template <class F> void bad(const char *what, std::initializer_list<const char *> words, F &&call, isoc_status status = ISOC_STATUS_OUT_OF_RANGE) {
     const outcome seen = outcome_of(call);
-    bool all = seen.status == ISOC_STATUS_OUT_OF_RANGE;
+    bool all = seen.status == status;
     for (const char *word : words) all = all && has(seen.words.c_str(), word);
     expect(what, all, std::string(iso::status_string(seen.status)) + ": " + seen.words);
 }
@@ -194,6 +194,23 @@ void pet(iso::pet &plan) {
     response.tof_fwhm = 40, response.radial_fwhm = response.axial_fwhm = 4;
     const auto set = [&] { return plan.set_response(response); };
     good("pet: no table", set);
+    std::vector<float> ends(60), when(10), values(10), volume(depth * side * side, 1.0f);
+    for (std::size_t k = 0; k < 10; k++) ends[3 * k] = -90, ends[3 * k + 30] = 90;
+    iso::pet::event_list events;
+    const auto along_lines = [&] { return plan.forward_lines(events, { volume, { depth, side, side } }, values); };
+    bad("pet: a list of nothing", { "list.crystals is NULL" }, along_lines, ISOC_STATUS_NULL_POINTER);
+    events.first_positions = { ends, { 21, 3 } }, events.second_positions = { ends.data() + 30, { 10, 3 } };
+    bad("pet: positions that are not all there", { "list.first_positions holds 60 elements", "needs 63" }, along_lines, ISOC_STATUS_TENSOR_SHAPE);
+    events.first_positions = { ends, { 10, 3 } };
+    good("pet: lines", along_lines);
+    expect("pet: through a row of 68 mm, whose ends are blurred", values[9] > 60 && values[9] < 68);
+    events.times = { when, { 10, 2 } };
+    bad("pet: times that are not all there", { "list.times holds 10 elements" }, along_lines, ISOC_STATUS_TENSOR_SHAPE);
+    events.times = { when, { 9 } };
+    bad("pet: a time too few", { "list.times" }, along_lines, ISOC_STATUS_TENSOR_SHAPE);
+    events.times = when;
+    good("pet: lines with times", along_lines);
+
     response.radial_table = { 0, 4, 20 };
     bad("pet: half a pair", { "response.radial_table has 3 values", "pairs of distance and width" }, set);
     response.radial_table = { 0, 4, 30, 5 };

@@ -1050,6 +1050,98 @@ void pet(const iso::context &context) {
     plan.set_stream(nullptr);
 }
 
+void lines(const iso::context &context) {
+    constexpr int side = 17, depth = 9, azimuths = 6, voxels = depth * side * side, events = 2000;
+    iso::pet plan(context);
+    iso::pet::geometry g;
+    g.nx = side, g.ny = side, g.nz = depth, g.voxel_x = 4.0, g.azimuths = azimuths, g.max_tilt = 0.1;
+    plan.set_geometry(g);
+    iso::pet::blocks rings;
+    rings.blocks = 40, rings.across = 8, rings.along = 10, rings.diameter = 800, rings.pitch_across = 7.5, rings.pitch_along = 20;
+    const int64_t crystals = iso::pet::block_crystals(rings, {});
+    std::vector<double> places(static_cast<std::size_t>(3 * crystals)), normals(places.size());
+    iso::pet::block_crystals(rings, places, normals);
+    iso::pet::scanner detectors;
+    detectors.crystal_width = 7.5, detectors.crystal_height = 20;
+    plan.set_scanner(detectors, { places, { crystals, 3 } }, { normals, { crystals, 3 } });
+    iso::pet::scan setup;
+    setup.bodies = { { ISOC_PET_SHAPE_CYLINDER, 0, 0, 0, 0, 12, 12, 6, 1.0, 0.0 } }, setup.tof_fwhm = 100, setup.diameter = 800, setup.axial_length = 200;
+    std::vector<float> p1(3 * events), p2(3 * events), ps(events), times(events), values(events), weights(events);
+    plan.simulate(setup, nullptr, { p1, { events, 3 } }, { p2, { events, 3 } }, ps);
+    std::vector<uint32_t> pairs(2 * events);
+    const iso::pet::lost lost = plan.detect({ p1, { events, 3 } }, { p2, { events, 3 } }, ps, nullptr, 1, { pairs, { events, 2 } }, times);
+
+    std::vector<float> image(voxels), back(voxels), seen(voxels);
+    for (std::size_t k = 0; k < image.size(); k++) image[k] = static_cast<float>(k % 7);
+    for (std::size_t k = 0; k < values.size(); k++) weights[k] = static_cast<float>(k % 5);
+    const iso::tensor i(image, { depth, side, side }), b(back, { depth, side, side }), s(seen, { depth, side, side });
+    iso::pet::event_list list;
+    list.crystals = { pairs, { events, 2 } };
+    // With and without times, of crystals and of positions.
+    const auto transposed = [&](const char *what, const iso::pet::event_list &of, uint64_t unknown) {
+        const iso::pet::dropped there = plan.forward_lines(of, i, values), again = plan.adjoint_lines(of, weights, b);
+        expect(what, there.unknown == unknown && again.unknown == unknown && there.events == again.events,
+               std::to_string(there.unknown) + " " + std::to_string(there.events) + " " + std::to_string(again.events));
+        expect_near(what, dot(values, weights) / dot(image, back), 1.0, 1e-5);
+    };
+    transposed("lines: the adjoint is forward's transpose", list, lost.events);
+    expect_error("lines: times of no response", ISOC_STATUS_NOT_CONFIGURED, "isoc_pet_set_response comes first", [&] {
+        list.times = times;
+        plan.forward_lines(list, i, values);
+    });
+    iso::pet::response response;
+    response.tof_fwhm = 100, response.radial_fwhm = 4, response.axial_fwhm = 4;
+    plan.set_response(response);
+    transposed("lines: with times", list, lost.events);
+    iso::pet::event_list of_places;
+    of_places.first_positions = { p1, { events, 3 } }, of_places.second_positions = { p2, { events, 3 } }, of_places.times = ps;
+    transposed("lines: of positions", of_places, 0);
+    const std::vector<double> widths(events, 200.0);
+    of_places.tof_fwhm = widths;
+    const std::vector<float> narrow = values;
+    transposed("lines: with widths of their own", of_places, 0);
+    expect("lines: widths matter", values != narrow);
+
+    iso::pet::factor_options wanted;
+    std::vector<float> factors(events), water(voxels, 0.0096f);
+    plan.line_factors(list, wanted, nullptr, nullptr, factors);
+    const double all = std::accumulate(factors.begin(), factors.end(), 0.0);
+    plan.line_factors(list, wanted, std::vector<float>(static_cast<std::size_t>(crystals), 0.5f), nullptr, values);
+    expect_near("lines: efficiencies of both crystals", std::accumulate(values.begin(), values.end(), 0.0) / all, 0.25, 1e-5);
+    plan.line_factors(list, wanted, nullptr, { water, { depth, side, side } }, values);
+    expect("lines: water attenuates", std::accumulate(values.begin(), values.end(), 0.0) < 0.8 * all);
+    plan.line_sensitivity(wanted, nullptr, nullptr, s);
+    std::vector<float> histos(azimuths * voxels), sum(voxels);
+    plan.factors(wanted, nullptr, nullptr, { histos, { azimuths, depth, side, side } });
+    for (std::size_t k = 0; k < histos.size(); k++) sum[k % voxels] += histos[k];
+    expect_near("lines: their sensitivity is the sum of the factors", dot(seen, sum) / dot(sum, sum), 1, 1e-5);
+
+    std::vector<float> rates(static_cast<std::size_t>(crystals), 1e4f), randoms(events);
+    plan.line_randoms(list, 60, 1000, rates, randoms);
+    plan.line_randoms(list, 120, 1000, rates, values);
+    expect_near("lines: randoms of twice the time", dot(values, randoms) / dot(randoms, randoms), 2, 1e-5);
+    expect_error("lines: randoms of any time", ISOC_STATUS_NOT_CONFIGURED, "window is 0", [&] { plan.line_randoms(list, 60, 0, rates, values); });
+    std::fill(histos.begin(), histos.end(), 1.0f);
+    const iso::pet::dropped sampled = plan.sample_lines(list, { histos, { azimuths, depth, side, side } }, values);
+    expect("lines: as many of the histo-images as of the list", sampled.events >= lost.events && *std::max_element(values.begin(), values.end()) > 0);
+
+    iso::pet::options options;
+    options.algorithm = ISOC_PET_ALGORITHM_MLEM, options.iterations = 4;
+    plan.set_options(options);
+    const iso::pet::dropped left = plan.reconstruct_lines(list, factors, nullptr, s, b);
+    // MLEM's expectation is the counts, of a sensitivity that is blurred, which changes what is smooth by less than 1 % here.
+    expect_near("lines: MLEM keeps the counts", dot(back, seen) / (events - static_cast<double>(left.events)), 1, 0.01);
+    std::vector<iso::pet::iteration> passes(4);
+    expect("lines: the likelihood grows", plan.history(passes) == 4 && passes[3].log_likelihood > passes[0].log_likelihood);
+    plan.reconstruct_lines(list, factors, randoms, s, { water, { depth, side, side } });
+    expect("lines: randoms leave less", std::accumulate(water.begin(), water.end(), 0.0) < std::accumulate(back.begin(), back.end(), 0.0));
+    expect("lines: memory", plan.lines_memory(events) > 0 && plan.lines_memory(1000 * events) >= plan.lines_memory(events));
+    expect_error("lines: none", ISOC_STATUS_OUT_OF_RANGE, "events is 0", [&] { plan.lines_memory(0); });
+    options.algorithm = ISOC_PET_ALGORITHM_RAMLA;
+    plan.set_options(options);
+    expect_error("lines: RAMLA", ISOC_STATUS_OUT_OF_RANGE, "options.algorithm is 0 (ramla)", [&] { plan.reconstruct_lines(list, factors, nullptr, s, b); });
+}
+
 } // namespace
 
 int main() {
@@ -1066,6 +1158,7 @@ int main() {
         coils(context);
         mri(context);
         pet(context);
+        lines(context);
     } catch (const iso::error &e) {
         expect("nothing else fails", false, std::string(iso::status_string(e.status())) + ": " + e.what());
     }
