@@ -248,7 +248,8 @@ static void geometries(void) {
     check_ok("a smaller lattice", isoc_pet_set_geometry(pet, &g, NULL));
     static const char *const reaches[] = { "response.tof_fwhm is 120 ps", "along x", "the lattice has 1", NULL };
     check_status("its tables", isoc_pet_get_table_sizes(pet, 0, &sizes), ISOC_STATUS_OUT_OF_RANGE, reaches);
-    check_status("its response", isoc_pet_set_response(pet, &r), ISOC_STATUS_OUT_OF_RANGE, reaches);
+    check_ok("its response", isoc_pet_set_response(pet, &r));
+    check_status("its tables still", isoc_pet_get_table_sizes(pet, 0, &sizes), ISOC_STATUS_OUT_OF_RANGE, reaches);
     g.nx = geometry().nx, g.voxel_x = 500.0;
     check_ok("a coarse lattice", isoc_pet_set_geometry(pet, &g, NULL));
     static const char *const narrow[] = { "response.tof_fwhm is 120 ps", "it must be at least 157", "0.02 voxels of 500 mm", NULL };
@@ -261,24 +262,39 @@ static void geometries(void) {
     check_ok("its response", isoc_pet_set_response(pet, &r));
 }
 
+/* What only a call that makes kernels finds; the usual response comes back. */
+static isoc_status kernels_of(const isoc_pet_response *r) {
+    isoc_pet_table_sizes sizes;
+    memset(&sizes, 0, sizeof sizes);
+    sizes.struct_size = sizeof sizes;
+    check_ok("a response of lines", isoc_pet_set_response(pet, r));
+    const isoc_status status = isoc_pet_get_table_sizes(pet, 0, &sizes);
+    const isoc_pet_response usual = response();
+    check_ok("the usual response", isoc_pet_set_response(pet, &usual));
+    return status;
+}
+
+#define KERNELS(field, value, status, ...) \
+    BAD("response." #field, r.field = value, kernels_of(&r), status, __VA_ARGS__)
+
 static void responses(void) {
     static const double table[] = { 0.0, 9.0, 100.0, 12.0 }, falling[] = { 10.0, 9.0, 5.0, 9.0 };
     static const double cold[] = { 0.0, 9.0, 100.0, 0.0 };
     RESPONSE(struct_size, 1000, STRUCT_SIZE, "struct_size is 1000");
     RESPONSE(profile, 2, UNKNOWN_VALUE, "profile is 2");
     RESPONSE(cut, 2, UNKNOWN_VALUE, "cut is 2");
-    RESPONSE(tof_fwhm, 0.0, OUT_OF_RANGE, "tof_fwhm", "is 0", "above 0");
+    KERNELS(tof_fwhm, 0.0, OUT_OF_RANGE, "response.tof_fwhm is 0, and histo-images are of times of flight", "isoc_pet_reconstruct_lines");
     RESPONSE(tof_fwhm, -400.0, OUT_OF_RANGE, "tof_fwhm", "is -400");
     RESPONSE(tof_fwhm, INFINITY, NOT_FINITE_PARAMETER, "tof_fwhm");
-    RESPONSE(tof_fwhm, 4000.0, OUT_OF_RANGE, "response.tof_fwhm is 4000 ps: kernels reach", "along x, where the lattice has 10", "it must be below 4");
-    RESPONSE(tof_fwhm, 1.2e5, OUT_OF_RANGE, "response.tof_fwhm is 120000 ps", "(120000 fs would be 120 ps)");
-    RESPONSE(tof_fwhm, 0.3, OUT_OF_RANGE, "response.tof_fwhm is 0.3 ps", "it must be at least 2.51", "voxels of 8 mm (0.3 ns would be 300 ps)");
-    RESPONSE(tof_fwhm, 3e-10, OUT_OF_RANGE, "response.tof_fwhm is 3e-10 ps", "(3e-10 s would be 300 ps)");
+    KERNELS(tof_fwhm, 4000.0, OUT_OF_RANGE, "response.tof_fwhm is 4000 ps: kernels reach", "along x, where the lattice has 10", "it must be below 4");
+    KERNELS(tof_fwhm, 1.2e5, OUT_OF_RANGE, "response.tof_fwhm is 120000 ps", "(120000 fs would be 120 ps)");
+    KERNELS(tof_fwhm, 0.3, OUT_OF_RANGE, "response.tof_fwhm is 0.3 ps", "it must be at least 2.51", "voxels of 8 mm (0.3 ns would be 300 ps)");
+    KERNELS(tof_fwhm, 3e-10, OUT_OF_RANGE, "response.tof_fwhm is 3e-10 ps", "(3e-10 s would be 300 ps)");
     RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "response.radial_fwhm is 0 mm");
     RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "response.radial_fwhm is -1 mm");
-    RESPONSE(radial_fwhm, 0.009, OUT_OF_RANGE, "response.radial_fwhm is 0.009 mm", "it must be at least 0.377", "(0.009 m would be 9 mm)");
+    KERNELS(radial_fwhm, 0.009, OUT_OF_RANGE, "response.radial_fwhm is 0.009 mm", "it must be at least 0.377", "(0.009 m would be 9 mm)");
     RESPONSE(axial_fwhm, NAN, NOT_FINITE_PARAMETER, "axial_fwhm is NaN");
-    RESPONSE(axial_fwhm, 1e6, OUT_OF_RANGE, "response.axial_fwhm is 1000000 mm: kernels reach", "where the lattice has 10");
+    KERNELS(axial_fwhm, 1e6, OUT_OF_RANGE, "response.axial_fwhm is 1000000 mm: kernels reach", "where the lattice has 10");
     RESPONSE(step, -2.0, OUT_OF_RANGE, "step is -2");
     RESPONSE(cut_width, -3.0, OUT_OF_RANGE, "cut", "is -3");
     RESPONSE(cut_width, NAN, NOT_FINITE_PARAMETER, "NaN");

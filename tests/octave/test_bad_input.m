@@ -183,7 +183,9 @@ function pet()
     p = isocenter.PET('Size', [12 10 4], 'Voxel', 8, 'Azimuths', 3, 'MaxTilt', 0.2);
     h = ones(12, 10, 4, 3, 'single');
     check_error('no response', 'pet:notConfigured', 'response', @() p.adjoint(h));
-    check_error('response', 'pet:invalidResponse', 'TofFwhm', @() p.setResponse('RadialFwhm', 9, 'AxialFwhm', 9));
+    check_error('response', 'pet:invalidResponse', 'AxialFwhm', @() p.setResponse('TofFwhm', 120, 'RadialFwhm', 9));
+    p.setResponse('RadialFwhm', 9, 'AxialFwhm', 9); % of lists without times
+    check_error('a response without times', 'pet:invalidArgument', {'TofFwhm is 0, and histo-images are of times of flight', 'reconstructLines'}, @() p.adjoint(h));
     check_error('table', 'pet:invalidResponse', '2 x n', @() p.setResponse('RadialTable', [0 5 100; 1 2 3; 4 5 6]));
     p.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
     check_error('double', 'pet:arrayType', 'single or uint32', @() p.adjoint(double(h)));

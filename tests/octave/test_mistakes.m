@@ -237,6 +237,14 @@ function missing_and_extra_arguments()
         'PET.randomsMemory', {}, Inf
         'PET.scatter', {'image'}, Inf
         'PET.scatterMemory', {'attenuation'}, Inf
+        'PET.forwardLines', {'list'}, 2
+        'PET.adjointLines', {'list'}, 2
+        'PET.lineFactors', {'list'}, Inf
+        'PET.lineSensitivity', {}, Inf
+        'PET.lineRandoms', {'list'}, Inf
+        'PET.sampleLines', {'list'}, 2
+        'PET.reconstructLines', {'list'}, 5
+        'PET.linesMemory', {'events'}, 1
         'PET.phantomImage', {'bodies'}, 2
         'PET.simulate', {'scan'}, 3
         'PET.expect', {'scan'}, 3
@@ -527,6 +535,7 @@ function values_and_order_of_calls()
     says('PET.scatterMemory', 'nothing scatters', @() pet.scatterMemory(zeros(12, 10, 4), 'TofFwhm', 300));
     says('PET.scatterMemory', 'TofFwhm is missing, and the plan has no response that would tell it', @() pet.scatterMemory(0.01 * ones(12, 10, 4)));
     says('PET.scatterMemory', 'Spacing is 1 mm; it must be 4 to 100', @() pet.scatterMemory(0.01 * ones(12, 10, 4), 'TofFwhm', 300, 'Spacing', 1));
+    mistakes_of_lists(pet);
     says('PET.simulate', 'EnergyResolution is 0 beside an energy window; it must be above 0', ...
          @() pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1), 'EnergyLower', 400), 10));
     says('PET.simulate', 'Scatter is 0.1 beside an energy window', ...
@@ -542,6 +551,54 @@ function values_and_order_of_calls()
     pet.setPrior([]);
     pet.setOptions('Order', 'given');
     says('PET.reconstruct', 'Order is ''given''; setOrder comes first', @() pet.reconstruct(ones(12, 10, 4, 3, 'single')));
+end
+
+% Of a plan with a scanner of two crystals, and no response.
+function mistakes_of_lists(pet)
+    image = ones(12, 10, 4, 'single');
+    forward = @(varargin) pet.forwardLines(struct(varargin{:}), image);
+    says('PET.forwardLines', 'the list must be a struct, not of class double', @() pet.forwardLines([1; 2], image));
+    says('PET.forwardLines', 'the list must be one struct, not an array of 2', @() pet.forwardLines(struct('Crystals', {[1; 2], [1; 2]}), image));
+    says('PET.forwardLines', 'there is no ''Crystal'' in the list; it has Crystals, Times', @() forward('Crystal', [1; 2]));
+    says('PET.forwardLines', 'the list has no Crystals, nor both FirstPositions and SecondPositions', @() forward('Times', 1));
+    says('PET.forwardLines', 'the list has no Crystals, nor both FirstPositions and SecondPositions', @() forward('FirstPositions', [1; 2; 3]));
+    says('PET.forwardLines', 'list has crystals and positions', @() forward('Crystals', [1; 2], 'FirstPositions', [1; 2; 3]));
+    says('PET.forwardLines', {'Crystals is 5 x 2; it must be 2 x events', 'write Crystals.'''}, @() forward('Crystals', ones(5, 2)));
+    says('PET.forwardLines', {'FirstPositions is 5 x 3; it must be 3 x events', 'write FirstPositions.'''}, @() forward('FirstPositions', ones(5, 3), 'SecondPositions', ones(5, 3)));
+    says('PET.forwardLines', 'SecondPositions is 3 x 4; it must be 3 x 5', @() forward('FirstPositions', ones(3, 5), 'SecondPositions', ones(3, 4)));
+    says('PET.forwardLines', 'Times is 1 x 4; it must be 5 x 1', @() forward('FirstPositions', ones(3, 5), 'SecondPositions', ones(3, 5), 'Times', ones(1, 4)));
+    says('PET.forwardLines', 'Times is of class uint8; it must be single or double', ...
+         @() forward('FirstPositions', ones(3, 1), 'SecondPositions', ones(3, 1), 'Times', uint8(1)));
+    says('PET.forwardLines', 'the scanner has no time bins', @() forward('Crystals', [1; 2], 'Times', uint8(1)));
+    says('PET.forwardLines', 'FirstEvent is 0; it counts from 1', @() forward('Crystals', [1; 2], 'FirstEvent', 0));
+    says('PET.forwardLines', 'the plan has no response that tells how exact they are; setResponse comes first', @() forward('Crystals', [1; 2], 'Times', 10));
+    says('PET.forwardLines', 'TofFwhm is of times, and Times is []', @() forward('Crystals', [1; 2], 'TofFwhm', 100));
+    says('PET.forwardLines', 'TofFwhm(2) is 0 ps; it must be above 0', @() forward('Crystals', [1 1; 2 2], 'Times', [0 0], 'TofFwhm', [100 0]));
+    says('PET.forwardLines', 'image is missing', @() pet.forwardLines(struct('Crystals', [1; 2])));
+    says('PET.forwardLines', 'write single(image)', @() pet.forwardLines(struct('Crystals', [1; 2]), double(image)));
+    list = struct('Crystals', [1 1; 2 2]);
+    says('PET.adjointLines', 'values is 1 x 3; it must be 2 x 1 (one an event)', @() pet.adjointLines(list, ones(1, 3, 'single')));
+    says('PET.lineFactors', 'efficiencies(2) is below 0; it must be at least 0', @() pet.lineFactors(list, [1 -1]));
+    says('PET.lineFactors', 'the list has positions alone: give Crystals', @() pet.lineFactors(struct('FirstPositions', [1; 2; 3], 'SecondPositions', [3; 2; 1]), [1 1]));
+    says('PET.lineFactors', 'HalfLife is 6586 beside a duration of 0', @() pet.lineFactors(list, 'HalfLife', 6586));
+    says('PET.lineFactors', {'attenuation(1, 1, 1) is -1000 /mm', 'Hounsfield units, which attenuation converts'}, @() pet.lineFactors(list, [], -1000 * ones(4, 3, 2)));
+    says('PET.lineSensitivity', 'Directions is 20000; it must be 1 to 16384', @() pet.lineSensitivity('Directions', 20000));
+    says('PET.lineRandoms', 'singles is missing', @() pet.lineRandoms(list));
+    says('PET.lineRandoms', 'Duration is missing', @() pet.lineRandoms(list, [1 1]));
+    says('PET.lineRandoms', 'Window is missing, and the scanner has no time bins that would tell it', @() pet.lineRandoms(list, [1 1], 'Duration', 60));
+    says('PET.lineRandoms', 'singles(2) is -1; it must be at least 0', @() pet.lineRandoms(list, [1 -1], 'Duration', 60, 'Window', 1000));
+    says('PET.lineRandoms', 'there is no ''Directions'' in the options; it has Duration, Window', @() pet.lineRandoms(list, [1 1], 'Duration', 60, 'Directions', 4));
+    says('PET.sampleLines', 'histo_images is 12 x 10 x 4; it must be 12 x 10 x 4 x 3', @() pet.sampleLines(list, image));
+    says('PET.reconstructLines', {'Algorithm is ''ramla'', which goes view by view', 'take ''osem'', ''mlem'', ''bsrem'' or ''svrg'''}, @() pet.reconstructLines(list, image));
+    pet.setOptions('Algorithm', 'mlem', 'Order', 'given');
+    says('PET.reconstructLines', {'Order is ''given''', 'take ''geometric'' or ''random'''}, @() pet.reconstructLines(list, image));
+    pet.setOptions('Algorithm', 'mlem');
+    says('PET.reconstructLines', 'sensitivity is missing', @() pet.reconstructLines(list));
+    says('PET.reconstructLines', 'factors(2) is -1; it must not be below 0', @() pet.reconstructLines(list, image, single([1 -1])));
+    says('PET.reconstructLines', 'additive is 1 x 3; it must be 2 x 1', @() pet.reconstructLines(list, image, [], ones(1, 3, 'single')));
+    says('PET.reconstructLines', 'initial(1, 1, 1) is -1', @() pet.reconstructLines(list, image, [], [], -image));
+    says('PET.linesMemory', 'events is 0; it must be at least 1', @() pet.linesMemory(0));
+    pet.setOptions();
 end
 
 function warnings_name_the_method()

@@ -113,6 +113,8 @@ function options(structs, enums, chosen)
         'isoc_pet_factor_options', factors_memory, 'PET.factorsMemory', {}, {}
         'isoc_pet_scatter_options', scatter, 'PET.scatter', {'Factors'}, [of_factors, {'Efficiencies', 'Measured', 'Randoms'}]
         'isoc_pet_scatter_options', scatter_memory, 'PET.scatterMemory', {'Factors'}, of_factors
+        'isoc_pet_list', @(varargin) isocenter.PET('Size', [4 4 4], 'Voxel', 4, 'Azimuths', 2, 'MaxTilt', 0.1).forwardLines(varargin{:}, ones(4, 4, 4, 'single')), ...
+            'PET.forwardLines', {}, {}
         'isoc_pet_body', body, 'PET.phantomImage', {}, {}
         'isoc_pet_scan', scan, 'PET.simulate', {}, {}
         'isoc_ct_ellipse', ellipse, 'CT.sheppLogan', {}, {}

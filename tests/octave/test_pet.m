@@ -7,6 +7,7 @@ function test_pet()
     factors();
     accidentals();
     scattered();
+    lines();
     needed();
     reconstructions();
     priors();
@@ -302,6 +303,88 @@ end
 function pet = capped(places, normals, cap)
     pet = small(isocenter.Context('Device', 'cpu', 'Threads', 2, cap{:}));
     pet.setScanner(places, normals, 'CrystalWidth', 19.6, 'CrystalHeight', 16);
+end
+
+% A list by crystals from 1 and by positions, along lines.
+function lines()
+    rand('seed', 14);
+    pet = small();
+    [places, normals] = isocenter.PET.blockCrystals('Blocks', 24, 'Across', 8, 'Along', 24, 'Diameter', 600, 'PitchAcross', 9.8, 'PitchAlong', 8);
+    pet.setScanner(places, normals, 'CrystalWidth', 9.8, 'CrystalHeight', 8, 'TimeEdges', -1000:10:1000);
+    x = single(rand(12, 10, 4));
+    % Along x through a row of voxels, whose widths blur the image too little to matter where it is smooth: through 12 voxels of 8 mm.
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 0.5, 'AxialFwhm', 0.5);
+    row = struct('FirstPositions', [-300; 4; -3], 'SecondPositions', [300; 4; -3]); % voxels (:, 6, 2)
+    check_near('a sum along a row', pet.forwardLines(row, x), 8 * sum(x(:, 6, 2)), 1e-3);
+    row.Times = single(2 * 12 / 0.149896229 / 2); % 12 mm nearer to the first, at -12: the middle of voxel 5
+    row.TofFwhm = 8 / 0.149896229 * 2.354820 / 10; % sigmas of a tenth of a voxel
+    check_near('about the event''s place', pet.forwardLines(row, x), x(5, 6, 2), 1e-3);
+
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    events = 4000;
+    bodies = struct('HalfX', 24, 'HalfZ', 8, 'Activity', 1);
+    [first, second, times] = pet.simulate(struct('Bodies', bodies, 'Diameter', 600, 'AxialLength', 192, 'TofFwhm', 120, 'Seed', 4), events);
+    [named, bins, lost] = pet.detect(first, second, times);
+    gone = named(1, :) == 0;
+    lists = {struct('Crystals', named), struct('Crystals', named, 'Times', bins), struct('FirstPositions', first, 'SecondPositions', second, 'Times', times.'), ...
+             struct('FirstPositions', double(first), 'SecondPositions', double(second), 'Times', times, 'TofFwhm', 100 + 100 * rand(events, 1))};
+    weights = single(rand(1, events));
+    for k = 1:numel(lists)
+        [values, dropped] = pet.forwardLines(lists{k}, x);
+        check_true('a value an event', isa(values, 'single') && isequal(size(values), [1 events]));
+        check_true('lost events are unknown', dropped.Unknown == (k < 3) * lost.Events && ~any(values(gone & k < 3)));
+        [y, dropped] = pet.adjointLines(lists{k}, weights.');
+        check_true('an image', isa(y, 'single') && isequal(size(y), [12 10 4]) && dropped.Unknown == (k < 3) * lost.Events);
+        check_near('the transpose', double(weights) * double(values)', double(x(:))' * double(y(:)), 1e-5);
+    end
+    % Both are anywhere on faces of 10 mm, as the events' numbers say, and so is the list in two.
+    list = struct('Crystals', named(:, ~gone), 'Times', bins(~gone));
+    n = columns(list.Crystals);
+    whole = pet.forwardLines(list, x);
+    parts = pet.forwardLines(struct('Crystals', list.Crystals(:, 1:1000), 'Times', list.Times(1:1000)), x);
+    parts = [parts pet.forwardLines(struct('Crystals', list.Crystals(:, 1001:n), 'Times', list.Times(1001:n), 'FirstEvent', 1001), x)];
+    check_true('in two lists as in one', isequal(parts, whole));
+
+    efficiencies = 0.5 + 0.5 * mod(1:columns(places), 7) / 6;
+    [plain, dropped] = pet.lineFactors(list);
+    % Places on faces tilt some lines further than MaxTilt.
+    steep = dropped.OutsideTilts;
+    check_true('factors of lines', isa(plain, 'single') && isequal(size(plain), [1 n]) && all(plain >= 0) && sum(plain == 0) == steep);
+    check_true('some lines are too steep', dropped.Events == steep && steep > 0 && steep < 0.1 * n);
+    check_near('efficiencies of both crystals', pet.lineFactors(list, efficiencies), plain .* prod(efficiencies(list.Crystals)), 1e-5);
+    water = 0.0096 * ones(12, 10, 4);
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 0.5, 'AxialFwhm', 0.5);
+    check_near('through water', pet.lineFactors(list, [], water), plain .* exp(-pet.forwardLines(struct('Crystals', list.Crystals), single(water))), 1e-4);
+    pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
+    check_near('in Bq/ml', pet.lineFactors(list, 'Duration', 600), 0.384 * 600 * plain, 1e-5);
+    seen = pet.lineSensitivity(efficiencies, water, 'Duration', 600);
+    check_true('sensitivity of lines', isa(seen, 'single') && isequal(size(seen), [12 10 4]));
+    check_near('the sum of the factors', seen, sum(pet.factors(efficiencies, water, 'Duration', 600), 4), 1e-5);
+
+    rates = 1e4 * (1 + rand(1, columns(places)));
+    randoms = pet.lineRandoms(list, rates, 'Duration', 60);
+    check_true('randoms of lines', isa(randoms, 'single') && isequal(size(randoms), [1 n]) && all(randoms > 0));
+    check_near('ten times as long, in a window', pet.lineRandoms(list, rates, 'Duration', 600, 'Window', 1000), 10 * randoms, 1e-5);
+    % What histo-images have is a mean over a view's directions, all of which are measured here. Lines at either end of the lattice lose a part of theirs.
+    [sampled, dropped] = pet.sampleLines(list, pet.randoms(rates, 'Duration', 60));
+    check_true('samples', isa(sampled, 'single') && isequal(size(sampled), [1 n]) && dropped.OutsideTilts == steep);
+    check_near('randoms by histo-images', mean(double(sampled)), mean(double(randoms)), 0.1);
+
+    pet.setOptions('Algorithm', 'mlem', 'Iterations', 4);
+    seen = pet.lineSensitivity();
+    [found, dropped] = pet.reconstructLines(list, seen, plain);
+    passes = pet.history();
+    check_true('an image along lines', isa(found, 'single') && isequal(size(found), [12 10 4]) && all(found(:) >= 0) && dropped.Events == steep);
+    check_true('the likelihood grows', numel(passes) == 4 && all(diff([passes.LogLikelihood]) > 0));
+    check_true('where the events are', mean(found(5:8, 4:7, 2:3)(:)) > 5 * mean(found([1 12], :, :)(:)));
+    pet.setOptions('Algorithm', 'mlem', 'Iterations', 2);
+    half = pet.reconstructLines(list, seen, plain);
+    copy = half;
+    check_near('begins with an image', pet.reconstructLines(list, seen, plain, [], half), found, 1e-4);
+    check_true('which is left alone', isequal(half, copy));
+    less = pet.reconstructLines(list, seen, plain, sampled);
+    check_true('randoms leave less', sum(less(:)) < sum(half(:)));
+    check_true('memory of lines', pet.linesMemory(events) > 0 && pet.linesMemory(1e6) >= pet.linesMemory(events));
 end
 
 function reconstructions()

@@ -32,6 +32,9 @@ classdef PET < handle
 %   contrastRecovery, noise   figures of merit
 %   info, memory     what the plan found, and what it needs
 %   factorsMemory, randomsMemory, scatterMemory   what these need
+%   forwardLines, adjointLines   image -> values of events along their lines and back, without time of flight or with widths of each event's own
+%   lineFactors, lineSensitivity, lineRandoms, sampleLines   what reconstructLines needs of a scanner, of attenuation, randoms and scatter
+%   reconstructLines, linesMemory   a list of events -> image along lines, and what that needs
 %   delete           frees the plan, as clearing its last variable does
 %
 %   Errors have identifiers isocenter:pet:KIND. Ctrl-C stops a call.
@@ -399,6 +402,84 @@ classdef PET < handle
             %   EnergyResolution, EnergyLower, EnergyUpper, TofFwhm, Spacing   as for scatter
             %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
             [host, gpu] = isocenter_mex('pet.scatter_memory', self.id, varargin{:});
+        end
+
+        function [values, dropped] = forwardLines(self, varargin)
+            % FORWARDLINES  Sums of an image along the lines of a list of events: Joseph's projector, of the image blurred by RadialFwhm and AxialFwhm of setResponse.
+            %   [VALUES, DROPPED] = pet.forwardLines(LIST, IMAGE)
+            %   LIST is a struct, of at least one event:
+            %   Crystals   2 x events, as for depositCrystals; or
+            %   FirstPositions, SecondPositions   3 x events, as for deposit
+            %   Times      one an event, t2 - t1 in ps, single or double, positive where the event is nearer to the first; or with Crystals time bins, from 1, of an integer class.
+            %              Without them there is no time of flight
+            %   TofFwhm    one an event, single or double, ps: of each one's Times, as of pairs of modules that differ; that of setResponse if left out
+            %   FirstEvent   the number of the list's first event in the scan, from 1 (1), by which events of Crystals have their places on these
+            %   VALUES: 1 x events, single. Without Times they are integrals in mm, with Times means about the events' places. DROPPED: see deposit; its events, with those
+            %   that miss the lattice as OutsideLattice, have 0. No MaxTilt holds.
+            [values, dropped] = isocenter_mex('pet.forward_lines', self.id, varargin{:});
+        end
+
+        function [image, dropped] = adjointLines(self, varargin)
+            % ADJOINTLINES  The transpose of forwardLines: values times lines, added up in an image.
+            %   [IMAGE, DROPPED] = pet.adjointLines(LIST, VALUES)
+            %   LIST: as for forwardLines. VALUES: one an event, single.
+            [image, dropped] = isocenter_mex('pet.adjoint_lines', self.id, varargin{:});
+        end
+
+        function [factors, dropped] = lineFactors(self, varargin)
+            % LINEFACTORS  What is measured of each event's line, as reconstructLines takes it.
+            %   [FACTORS, DROPPED] = pet.lineFactors(LIST, EFFICIENCIES, ATTENUATION, NAME, VALUE, ...)   or pet.lineFactors(LIST, NAME, VALUE, ...), ...
+            %   LIST: as for forwardLines, of Crystals where there are EFFICIENCIES. All else is as for factors. FACTORS: 1 x events, single: efficiencies of both
+            %   crystals times the part of photons that gets through, times what makes counts of an activity, a steradian and mm^2, and with Times mm along the line.
+            %   DROPPED: see deposit; its events have 0.
+            %
+            %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
+            [factors, dropped] = isocenter_mex('pet.line_factors', self.id, varargin{:});
+        end
+
+        function image = lineSensitivity(self, varargin)
+            % LINESENSITIVITY  What is measured of each voxel by all lines within MaxTilt, as reconstructLines takes it: the sum over views of factors.
+            %   SENSITIVITY = pet.lineSensitivity(EFFICIENCIES, ATTENUATION, NAME, VALUE, ...)   or pet.lineSensitivity(NAME, VALUE, ...), ...
+            %   All is as for factors. SENSITIVITY: nx x ny x nz, single.
+            %
+            %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
+            image = isocenter_mex('pet.line_sensitivity', self.id, varargin{:});
+        end
+
+        function randoms = lineRandoms(self, varargin)
+            % LINERANDOMS  The density of random coincidences about each event of a list of crystals, a part of what reconstructLines takes as ADDITIVE.
+            %   RANDOMS = pet.lineRandoms(LIST, SINGLES, 'Duration', S, NAME, VALUE, ...)
+            %   LIST: as for forwardLines, of Crystals. SINGLES: as for randoms. RANDOMS: 1 x events, single.
+            %
+            %   Duration   of the measurement, s (required)
+            %   Window     largest time difference of an event, ps; that of the scanner's time bins if left out
+            randoms = isocenter_mex('pet.line_randoms', self.id, varargin{:});
+        end
+
+        function [values, dropped] = sampleLines(self, varargin)
+            % SAMPLELINES  The density about each event of counts that histo-images expect, such as those of scatter: a part of what reconstructLines takes as ADDITIVE.
+            %   [VALUES, DROPPED] = pet.sampleLines(LIST, HISTO_IMAGES)
+            %   LIST: as for forwardLines. HISTO_IMAGES: single. VALUES: 1 x events, single. DROPPED: see deposit; its events have 0.
+            [values, dropped] = isocenter_mex('pet.sample_lines', self.id, varargin{:});
+        end
+
+        function [image, dropped] = reconstructLines(self, varargin)
+            % RECONSTRUCTLINES  The image of a list of events along their lines, by the algorithm of setOptions, of which Subsets are of events; 'ramla' goes view by view, and is an error.
+            %   [IMAGE, DROPPED] = pet.reconstructLines(LIST, SENSITIVITY)
+            %   [IMAGE, DROPPED] = pet.reconstructLines(LIST, SENSITIVITY, FACTORS, ADDITIVE)
+            %   [IMAGE, DROPPED] = pet.reconstructLines(LIST, SENSITIVITY, FACTORS, ADDITIVE, INITIAL)   begins with an image, instead of a uniform one
+            %   For scanners without time of flight, with so little that it is as long as the object, or with modules of several time resolutions; others are faster by
+            %   depositCrystals and reconstruct.
+            %   LIST: as for forwardLines. SENSITIVITY: of lineSensitivity. FACTORS and ADDITIVE: one an event, single, 0 or more: those of lineFactors, and what is measured
+            %   besides, of lineRandoms and sampleLines. [] leaves one out: FACTORS of 1, ADDITIVE of 0.
+            %   DROPPED: see deposit; its events do not count.
+            [image, dropped] = isocenter_mex('pet.reconstruct_lines', self.id, varargin{:});
+        end
+
+        function bytes = linesMemory(self, varargin)
+            % LINESMEMORY  Bytes of working memory that reconstructLines takes of so many events: of the host, or of the GPU that it computes on.
+            %   BYTES = pet.linesMemory(EVENTS)
+            bytes = isocenter_mex('pet.lines_memory', self.id, varargin{:});
         end
 
         function image = phantomImage(self, varargin)

@@ -115,7 +115,7 @@ std::string in_matlab(const std::string &message) {
     text = replaced(text, R"(\b((distortion|geometry|options|output|response|scan)\.)?([a-z]+)_count is (-?\d+); it must be )", [](const std::smatch &m) {
         return (m.str(3) == "body" ? "Bodies" : camel(m.str(3), true)) + " has " + m.str(4) + (m.str(4) == "1" ? " value" : " values") + "; it must have ";
     });
-    text = replaced(text, R"(\b(blocks|distortion|geometry|iterative|options|outliers|output|phase|prior|response|scan|scanner)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
+    text = replaced(text, R"(\b(blocks|distortion|geometry|iterative|list|options|outliers|output|phase|prior|response|scan|scanner)\.([a-z]\w*))", [](const std::smatch &m) { return option(m.str(2)); });
     text = replaced(text, R"(\bmemory_cap is|gpu_memory_cap is)", [](const std::smatch &m) {
         return m.str()[0] == 'g' ? "the context's GpuMemoryCap is" : "the context's MemoryCap is";
     });

@@ -181,6 +181,26 @@ static const record randoms_memory_record{ "options", sizeof(pet_accidentals), {
 } };
 #undef AT
 
+static const record line_randoms_record{ "options", sizeof(pet_accidentals), {
+    { "Duration", field::real, offsetof(pet_accidentals, duration) },
+    { "Window", field::real, offsetof(pet_accidentals, window), 0, nullptr, nullptr, true },
+} };
+
+struct pet_list {
+    int64_t first_event;
+    const mxArray *crystals, *times, *first_positions, *second_positions, *tof_fwhm;
+};
+#define AT(member) offsetof(pet_list, member)
+static const record list_record{ "list", sizeof(pet_list), {
+    { "Crystals", field::any, AT(crystals) },
+    { "Times", field::any, AT(times) },
+    { "FirstPositions", field::any, AT(first_positions) },
+    { "SecondPositions", field::any, AT(second_positions) },
+    { "TofFwhm", field::any, AT(tof_fwhm) },
+    { "FirstEvent", field::first, AT(first_event) },
+} };
+#undef AT
+
 // The settings of one record behind those of another, within which it is.
 static record with(record r, const record &within, size_t at) {
     for (setting s : within.settings) {
@@ -558,17 +578,22 @@ static void sensitivity(call &c) {
     c.result(0, out.finish());
 }
 
+// The image that a reconstruction writes, which a warm start begins with.
+static std::unique_ptr<array> begin_with(const call &c, const optional_array &initial) {
+    isoc_pet_options options = c.plan->pet_size.options;
+    options.warm_start = initial.a != nullptr;
+    if (initial.a) array_rename("image", "initial");
+    check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
+    return initial.a ? std::make_unique<array>(*initial.a, image(c)) : std::make_unique<array>(is_single, image(c));
+}
+
 static void reconstruct(call &c) {
     c.takes({ "measured", "factors", "additive", "initial" });
     const array measured(c.argument(0, "measured"), "measured", counts, histo_images(c));
     const optional_array factors(c.optional(1), "factors", is_single, histo_images(c));
     const optional_array additive(c.optional(2), "additive", is_single, histo_images(c));
     const optional_array initial(c.optional(3), "initial", is_single, image(c));
-    isoc_pet_options options = c.plan->pet_size.options;
-    options.warm_start = initial.a != nullptr;
-    if (initial.a) array_rename("image", "initial");
-    check(isoc_pet_set_options(c.plan->pet(), &options), "invalidOptions");
-    const auto out = initial.a ? std::make_unique<array>(*initial.a, image(c)) : std::make_unique<array>(is_single, image(c));
+    const auto out = begin_with(c, initial);
     check(isoc_pet_reconstruct(c.plan->pet(), measured.tensor(), factors.tensor(), additive.tensor(), out->tensor()));
     c.result(0, out->finish());
 }
@@ -846,6 +871,19 @@ static int64_t largest_of(const array &labels, int64_t events) {
     return int64_t{ largest } + 1;
 }
 
+// Time bins from 1, of an integer class, or differences in ps.
+class time_list {
+public:
+    time_list(const mxArray *value, const char *name, int64_t events) {
+        const bool binned = !mxIsSingle(value) && !mxIsDouble(value);
+        a_ = binned ? numbers_of(value, name, one_an_event(events)) : std::make_unique<array>(list_of(value, 1, events), name, real, one_an_event(events));
+    }
+    const isoc_tensor *tensor() const { return a_->tensor(); }
+
+private:
+    std::unique_ptr<array> a_;
+};
+
 static void deposit_crystals(call &c) {
     c.takes({ "crystals", "times", "labels", "histo_images", "first_event" });
     const mxArray *named = c.argument(0, "crystals"), *when = c.argument(1, "times"), *label = c.optional(2), *given = c.optional(3);
@@ -857,10 +895,7 @@ static void deposit_crystals(call &c) {
     if (label && static_cast<int64_t>(mxGetNumberOfElements(label)) != events)
         fail("arrayShape", "labels is %s; it must have %lld, one an event", ::times(size_of(label)).c_str(), static_cast<long long>(events));
     const auto crystals = numbers_of(named, "crystals", { { 2, events }, "2 x events" });
-    // Integers are bins, from 1.
-    const bool binned = !mxIsSingle(when) && !mxIsDouble(when);
-    const auto bins = binned ? numbers_of(when, "times", one_an_event(events)) : nullptr;
-    const auto differences = binned ? nullptr : std::make_unique<array>(list_of(when, 1, events), "times", real, one_an_event(events));
+    const time_list times(when, "times", events);
     const auto labels = label ? numbers_of(label, "labels", one_an_event(events)) : nullptr;
     const int64_t first = c.optional(4) ? integer_of(c.optional(4), "first_event") : 1;
     if (first < 1) fail("invalidArgument", "first_event is %lld; it must be at least 1", static_cast<long long>(first));
@@ -873,8 +908,8 @@ static void deposit_crystals(call &c) {
     const optional_array before(given, "histo_images", counts, size);
     const auto out = before.a ? std::make_unique<array>(*before.a, size) : std::make_unique<array>(is_uint32, size, array::contents::zeros);
     auto dropped = sized<isoc_pet_dropped>();
-    check(isoc_pet_deposit_crystals(c.plan->pet(), crystals->tensor(), binned ? bins->tensor() : differences->tensor(),
-                                    labels ? labels->tensor() : nullptr, static_cast<uint64_t>(first - 1), out->tensor(), &dropped));
+    check(isoc_pet_deposit_crystals(c.plan->pet(), crystals->tensor(), times.tensor(), labels ? labels->tensor() : nullptr,
+                                    static_cast<uint64_t>(first - 1), out->tensor(), &dropped));
     c.result(0, out->finish());
     c.result(1, settings_write(dropped_record, &dropped));
 }
@@ -905,9 +940,9 @@ static void fan_sums(call &c) {
     c.result(1, settings_write(dropped_record, &dropped));
 }
 
-static pet_accidentals accidentals_of(const record &r, const call &c) {
+static pet_accidentals accidentals_of(const record &r, const call &c, int settings = 1) {
     pet_accidentals a{};
-    settings_read(r, c, 1, "invalidOptions", &a);
+    settings_read(r, c, settings, "invalidOptions", &a);
     if (a.duration == 0) fail("invalidOptions", "Duration is missing, or 0: of the measurement, in s");
     return a;
 }
@@ -979,6 +1014,150 @@ static void scatter_memory(call &c) {
     needed bytes;
     check(isoc_pet_scatter_memory(c.plan->pet(), &how.o, attenuation.tensor(), &bytes.host, &bytes.gpu), "invalidOptions");
     bytes.results(c);
+}
+
+// The list of events that a call begins with. It points into itself, so it stays where it is made.
+class event_list {
+public:
+    explicit event_list(const call &c) {
+        pet_list given{};
+        settings_read(list_record, c.argument(0, "list"), "invalidArgument", &given);
+        if (!given.crystals && !(given.first_positions && given.second_positions))
+            fail("invalidArgument", "the list has no Crystals, nor both FirstPositions and SecondPositions; it must have one of them");
+        if (given.crystals) {
+            events_ = events_of(given.crystals, "Crystals", 2);
+            crystals_ = numbers_of(given.crystals, "Crystals", { { 2, events_ }, "2 x events" });
+        } else {
+            events_ = events_of(given.first_positions, "FirstPositions", 3);
+        }
+        first_ = of(given.first_positions, "FirstPositions", positions(events_));
+        second_ = of(given.second_positions, "SecondPositions", positions(events_));
+        if (given.times && given.crystals) bins_ = std::make_unique<time_list>(given.times, "Times", events_);
+        else times_ = of(given.times, "Times", one_an_event(events_));
+        tof_fwhm_ = of(given.tof_fwhm, "TofFwhm", one_an_event(events_));
+        list_.first_event = static_cast<uint64_t>(given.first_event);
+        list_.crystals = tensor(crystals_), list_.first_positions = tensor(first_), list_.second_positions = tensor(second_);
+        list_.times = bins_ ? bins_->tensor() : tensor(times_), list_.tof_fwhm = tensor(tof_fwhm_);
+    }
+    event_list(const event_list &) = delete;
+    event_list &operator=(const event_list &) = delete;
+    const isoc_pet_list *address() const { return &list_; }
+    int64_t events() const { return events_; }
+
+private:
+    using kept = std::unique_ptr<array>;
+    static kept of(const mxArray *value, const char *name, const shape &size) {
+        return value ? std::make_unique<array>(value, name, real, size) : nullptr;
+    }
+    static const isoc_tensor *tensor(const kept &a) { return a ? a->tensor() : nullptr; }
+    static int64_t events_of(const mxArray *value, const char *name, size_t rows) {
+        if (mxGetNumberOfDimensions(value) != 2 || mxGetM(value) != rows)
+            fail("arrayShape", "%s is %s; it must be %zu x events%s", name, ::times(size_of(value)).c_str(), rows, transposing(value, rows, name).c_str());
+        return static_cast<int64_t>(mxGetN(value));
+    }
+
+    int64_t events_ = 0;
+    kept crystals_, first_, second_, times_, tof_fwhm_;
+    std::unique_ptr<time_list> bins_;
+    isoc_pet_list list_ = sized<isoc_pet_list>();
+};
+
+// A value for each event, in MATLAB a row.
+struct event_values {
+    array a;
+    isoc_tensor tensor;
+    explicit event_values(int64_t events) : a(is_single, { { 1, events }, "" }), tensor(*a.tensor()) { tensor.ndim = 1; }
+};
+
+static void forward_lines(call &c) {
+    c.takes({ "list", "image" });
+    const event_list list(c);
+    const array from(c.argument(1, "image"), "image", is_single, image(c));
+    event_values out(list.events());
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_forward_lines(c.plan->pet(), list.address(), from.tensor(), &out.tensor, &dropped));
+    c.result(0, out.a.finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static void adjoint_lines(call &c) {
+    c.takes({ "list", "values" });
+    const event_list list(c);
+    const array from(c.argument(1, "values"), "values", is_single, one_an_event(list.events()));
+    array out(is_single, image(c));
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_adjoint_lines(c.plan->pet(), list.address(), from.tensor(), out.tensor(), &dropped));
+    c.result(0, out.finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static void line_factors(call &c) {
+    const event_list list(c);
+    const int settings = settings_at(c, 1, 3);
+    const mxArray *detected = settings > 1 ? c.optional(1) : nullptr, *map = settings > 2 ? c.optional(2) : nullptr;
+    const isoc_pet_factor_options options = factor_options_of(c, settings);
+    const optional_array efficiencies = efficiencies_of(c, detected);
+    const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
+    event_values out(list.events());
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_line_factors(c.plan->pet(), list.address(), &options, efficiencies.tensor(), attenuation.tensor(), &out.tensor, &dropped), "invalidOptions");
+    c.result(0, out.a.finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static void line_sensitivity(call &c) {
+    const int settings = settings_at(c, 0, 2);
+    const mxArray *detected = settings > 0 ? c.optional(0) : nullptr, *map = settings > 1 ? c.optional(1) : nullptr;
+    const isoc_pet_factor_options options = factor_options_of(c, settings);
+    const optional_array efficiencies = efficiencies_of(c, detected);
+    const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
+    array out(is_single, image(c));
+    check(isoc_pet_line_sensitivity(c.plan->pet(), &options, efficiencies.tensor(), attenuation.tensor(), out.tensor()), "invalidOptions");
+    c.result(0, out.finish());
+}
+
+static void line_randoms(call &c) {
+    const event_list list(c);
+    const mxArray *given = c.argument(1, "singles");
+    const pet_accidentals a = accidentals_of(line_randoms_record, c, 2);
+    const array rates(given, "singles", real, one_a_crystal(c, given));
+    event_values out(list.events());
+    check(isoc_pet_line_randoms(c.plan->pet(), list.address(), a.duration, a.window, rates.tensor(), &out.tensor), "invalidOptions");
+    c.result(0, out.a.finish());
+}
+
+static void sample_lines(call &c) {
+    c.takes({ "list", "histo_images" });
+    const event_list list(c);
+    const array from(c.argument(1, "histo_images"), "histo_images", is_single, histo_images(c));
+    event_values out(list.events());
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_sample_lines(c.plan->pet(), list.address(), from.tensor(), &out.tensor, &dropped));
+    c.result(0, out.a.finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static void reconstruct_lines(call &c) {
+    c.takes({ "list", "sensitivity", "factors", "additive", "initial" });
+    const event_list list(c);
+    const array seen(c.argument(1, "sensitivity"), "sensitivity", is_single, image(c));
+    const optional_array factors(c.optional(2), "factors", is_single, one_an_event(list.events()));
+    const optional_array additive(c.optional(3), "additive", is_single, one_an_event(list.events()));
+    const optional_array initial(c.optional(4), "initial", is_single, image(c));
+    const auto out = begin_with(c, initial);
+    auto dropped = sized<isoc_pet_dropped>();
+    check(isoc_pet_reconstruct_lines(c.plan->pet(), list.address(), factors.tensor(), additive.tensor(), seen.tensor(), out->tensor(), &dropped));
+    c.result(0, out->finish());
+    c.result(1, settings_write(dropped_record, &dropped));
+}
+
+static void lines_memory(call &c) {
+    c.takes({ "events" });
+    const int64_t events = integer_of(c.argument(0, "events"), "events");
+    if (events < 1) fail("invalidArgument", "events is %lld; it must be at least 1", static_cast<long long>(events));
+    uint64_t bytes = 0;
+    check(isoc_pet_lines_memory(c.plan->pet(), static_cast<uint64_t>(events), &bytes));
+    c.result(0, number(static_cast<double>(bytes)));
 }
 
 static void phantom_image(call &c) {
@@ -1091,6 +1270,14 @@ const std::vector<command> pet_commands{
     { "randoms_memory", randoms_memory },
     { "scatter", scatter },
     { "scatter_memory", scatter_memory },
+    { "forward_lines", forward_lines },
+    { "adjoint_lines", adjoint_lines },
+    { "line_factors", line_factors },
+    { "line_sensitivity", line_sensitivity },
+    { "line_randoms", line_randoms },
+    { "sample_lines", sample_lines },
+    { "reconstruct_lines", reconstruct_lines },
+    { "lines_memory", lines_memory },
     { "phantom_image", phantom_image },
     { "simulate", simulate },
     { "expect", expect },
