@@ -4,6 +4,8 @@ use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::pet::{isoc_pet_memory, isoc_pet_options};
 
+mod lines;
+mod refused;
 mod scan;
 mod suite;
 

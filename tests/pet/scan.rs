@@ -15,10 +15,11 @@ use std::ptr::null;
 pub(crate) const PROCESSOR: u32 = 1;
 pub(crate) const GPU: u32 = 2;
 
-/// A contiguous tensor of f32 or u32. Its shape stays for the rest of the run.
+/// A contiguous tensor of f32, f64 or whole numbers. Its shape stays for the rest of the run.
 pub(crate) fn tensor<T: 'static>(data: &[T], shape: &[usize]) -> isoc_tensor {
     assert_eq!(data.len(), shape.iter().product::<usize>());
-    let float = std::any::TypeId::of::<T>() != std::any::TypeId::of::<u32>();
+    let of = std::any::TypeId::of::<T>();
+    let float = of == std::any::TypeId::of::<f32>() || of == std::any::TypeId::of::<f64>();
     let shape = shape.iter().map(|n| *n as i64).collect::<Vec<_>>().leak();
     isoc_tensor {
         data: data.as_ptr().cast_mut().cast(),

@@ -178,7 +178,10 @@ impl Pet {
             of => climb::default_subsets(of, VIEWS),
         };
         if options.order == Order::Given {
-            fail!(OutOfRange, "options.order is 2 (given), an order of views, and lines have none: take 0 (geometric) or 1 (random)");
+            fail!(
+                OutOfRange,
+                "options.order is 2 (given), an order of views, and lines have none: take 0 (geometric) or 1 (random)"
+            );
         }
         self.solve_of((0..parts).collect(), parts)
     }

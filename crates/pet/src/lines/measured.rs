@@ -168,7 +168,10 @@ impl Pet {
         let planes: Vec<Plane> =
             collected(scanner.crystals.faces()[..scanner.crystals.count()].iter().map(Plane::new))?;
         if planes.iter().any(|plane| plane.facing([1.0, 1.0, 1.0]).is_nan()) {
-            fail!(NotConfigured, "crystals are points, which have no area: scanner.crystal_width and scanner.crystal_height must be above 0");
+            fail!(
+                NotConfigured,
+                "crystals are points, which have no area: scanner.crystal_width and scanner.crystal_height must be above 0"
+            );
         }
         self.context.run(|job| {
             job.enter(Stage::Factors);
