@@ -1,4 +1,4 @@
-//! What `Ct::memory`, `isoc_mri_stream_memory`, `isoc_mri_maps_memory` and the memory calls of PET's corrections promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
+//! What `Ct::memory`, `isoc_mri_stream_memory`, `isoc_mri_maps_memory` and the memory calls of PET's corrections and lines promise, against an allocator that counts. (Buffers of 4 MiB and more come straight from the system;
 //! sizes here stay below.)
 
 mod common;
@@ -61,6 +61,7 @@ fn promises_are_kept() {
     mri_streams_take_what_memory_says();
     joint_maps_take_what_memory_says();
     pet::corrections_take_what_memory_says();
+    pet::lines_take_what_memory_says();
 }
 
 /// Bytes beyond what was there before.

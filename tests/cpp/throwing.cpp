@@ -1110,6 +1110,7 @@ void lines(const iso::context &context) {
     expect_near("lines: efficiencies of both crystals", std::accumulate(values.begin(), values.end(), 0.0) / all, 0.25, 1e-5);
     plan.line_factors(list, wanted, nullptr, { water, { depth, side, side } }, values);
     expect("lines: water attenuates", std::accumulate(values.begin(), values.end(), 0.0) < 0.8 * all);
+    wanted.directions = 8;
     plan.line_sensitivity(wanted, nullptr, nullptr, s);
     std::vector<float> histos(azimuths * voxels), sum(voxels);
     plan.factors(wanted, nullptr, nullptr, { histos, { azimuths, depth, side, side } });

@@ -357,9 +357,10 @@ function lines()
     check_near('through water', pet.lineFactors(list, [], water), plain .* exp(-pet.forwardLines(struct('Crystals', list.Crystals), single(water))), 1e-4);
     pet.setResponse('TofFwhm', 120, 'RadialFwhm', 9, 'AxialFwhm', 9);
     check_near('in Bq/ml', pet.lineFactors(list, 'Duration', 600), 0.384 * 600 * plain, 1e-5);
-    seen = pet.lineSensitivity(efficiencies, water, 'Duration', 600);
+    seen = pet.lineSensitivity(efficiencies, water, 'Duration', 600, 'Directions', 16);
     check_true('sensitivity of lines', isa(seen, 'single') && isequal(size(seen), [12 10 4]));
-    check_near('the sum of the factors', seen, sum(pet.factors(efficiencies, water, 'Duration', 600), 4), 1e-5);
+    check_near('the sum of the factors', seen, sum(pet.factors(efficiencies, water, 'Duration', 600, 'Directions', 16), 4), 1e-5);
+    check_near('eight directions if left out', pet.lineSensitivity(efficiencies, water, 'Directions', 8), pet.lineSensitivity(efficiencies, water), 1e-6);
 
     rates = 1e4 * (1 + rand(1, columns(places)));
     randoms = pet.lineRandoms(list, rates, 'Duration', 60);

@@ -1,4 +1,4 @@
-//! Memory of factors, randoms and scatter, against the allocator that counts.
+//! Memory of factors, randoms, scatter and lists of events along lines, against the allocator that counts.
 
 use super::common::on_processor;
 use super::taken;
@@ -8,9 +8,10 @@ use isocenter::error::Status;
 use isocenter::pet::background::{ScatterArrays, ScatterOptions};
 use isocenter::pet::corrections::FactorOptions;
 use isocenter::pet::factors::Accidentals;
-use isocenter::pet::scanner::{Blocks, Crystals};
+use isocenter::pet::lines::{Ends, LinesOf, ListArrays, no_times};
+use isocenter::pet::scanner::{Blocks, CrystalArrays, Crystals};
 use isocenter::pet::scatter::Model;
-use isocenter::pet::{Lattice, Memory, Pet, View, Views};
+use isocenter::pet::{Algorithm, Lattice, Memory, Options, Pet, View, Views};
 use std::sync::Arc;
 
 /// What varies.
@@ -154,6 +155,58 @@ pub(crate) fn corrections_take_what_memory_says() {
             assert!(asking <= host as usize, "{name}: {asking} to ask for {host}");
             assert_eq!(call(&mut case.plan(host), &mut out), Status::Ok, "{name}");
             assert_eq!(call(&mut case.plan(host - 1), &mut out), Status::MemoryCap, "{name}");
+        }
+    }
+}
+
+/// A reconstruction along lines takes its figure at most, but for the few lines that each thread looks at, and half of it at least.
+pub(crate) fn lines_take_what_memory_says() {
+    const THREADS: usize = 256 << 10;
+    let case = Case { shape: [30, 50, 60], block_rings: 4, ..cases().remove(0) };
+    let voxels = case.shape.iter().product();
+    let (seen, mut image) = (vec![1f32; voxels], vec![0f32; voxels]);
+    let crystals = case.crystals().count();
+    for events in [300, 20_000, 65_000] {
+        let pairs: Vec<u32> = (0..2 * events).map(|k| (k * 7919 % crystals) as u32).collect();
+        let list = ListArrays {
+            ends: Ends::Crystals(CrystalArrays {
+                crystals: Array::of(&pairs, [events, 2]).expect("pairs"),
+                times: no_times(events),
+                labels: None,
+                first: 0,
+            }),
+            timed: false,
+            tof_fwhm: None,
+        };
+        let ones = vec![1f32; events];
+        for algorithm in [Algorithm::Osem, Algorithm::Mlem, Algorithm::Bsrem, Algorithm::Svrg] {
+            let name = format!("{events} events, {algorithm:?}");
+            let options = Options { algorithm, iterations: 2, ..Options::default() };
+            let mut call = |pet: &mut Pet| {
+                let of = LinesOf {
+                    factors: Some(Array::new(&ones, [events]).expect("factors")),
+                    additive: Some(Array::new(&ones, [events]).expect("additive")),
+                    sensitivity: Array::new(&seen, case.shape).expect("a sensitivity"),
+                };
+                let to = ArrayMut::new(&mut image, case.shape).expect("an image");
+                pet.reconstruct_lines(&list, &of, to).map_or_else(|e| e.status, |_| Status::Ok)
+            };
+            let plan = |cap| {
+                let mut pet = case.plan(cap);
+                pet.set_options(options).expect("options");
+                pet
+            };
+            let host = plan(1 << 30).lines_memory(events).expect("bytes");
+            let mut pet = plan(host);
+            // The plan's own are made by the first call.
+            assert_eq!(pet.lines_memory(events).expect("bytes"), host, "{name}");
+            let taken = taken(|| assert_eq!(call(&mut pet), Status::Ok, "{name}"));
+            println!("{name}: {taken} taken, {host} promised");
+            let host = host as usize;
+            assert!(taken <= host + THREADS, "{name}: {taken} taken, {host} promised");
+            assert!(host <= 2 * taken, "{name}: {taken} taken, {host} promised");
+            // Either part of it is looked at on its own.
+            assert_eq!(call(&mut plan(host as u64 / 2 - 1)), Status::MemoryCap, "{name}");
         }
     }
 }

@@ -13,7 +13,7 @@ pub(crate) const SHAPE: [usize; 3] = [9, 18, 20];
 const VOXEL: [f64; 3] = [5.0, 4.6, 6.0];
 const AZIMUTHS: usize = 6;
 const TILTS: usize = 2;
-pub(crate) const MAX_TILT: f64 = 0.2;
+const MAX_TILT: f64 = 0.2;
 /// Half the speed of light, mm/ps.
 const HALF_LIGHT: f64 = 0.149896229;
 const FWHM_PER_SIGMA: f64 = 2.354820045;

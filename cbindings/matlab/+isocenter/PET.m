@@ -442,7 +442,8 @@ classdef PET < handle
             %   SENSITIVITY = pet.lineSensitivity(EFFICIENCIES, ATTENUATION, NAME, VALUE, ...)   or pet.lineSensitivity(NAME, VALUE, ...), ...
             %   All is as for factors. SENSITIVITY: nx x ny x nz, single.
             %
-            %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
+            %   Directions   as for factors (8): the sum has the noise of all views' together
+            %   Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
             image = isocenter_mex('pet.line_sensitivity', self.id, varargin{:});
         end
 

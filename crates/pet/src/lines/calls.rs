@@ -118,6 +118,9 @@ impl Pet {
         let solve = self.solve_of_lines()?;
         let (scanner, response) = (self.scanner.clone(), self.response().cloned());
         let list = List::new(list, scanner.as_deref(), response.as_ref(), self.view_set()?.max_tilt().sin())?;
+        if solve.subsets_given && solve.subsets > list.len() {
+            fail!(OutOfRange, "options.subsets is {}; the list has {} events", solve.subsets, list.len());
+        }
         let (grid, shape) = (Grid::of(self.lattice()?)?, self.lattice()?.shape());
         let through = Through { list: &list, grid, blur: self.blur(&grid)? };
         image.layout().check("image", shape, DType::FLOAT, self.gpus())?;

@@ -102,20 +102,26 @@ struct Adjoint<'r> {
 }
 
 impl Plain for Adjoint<'_> {
-    type Output = ();
+    /// Lines that miss the image.
+    type Output = u64;
 
     #[inline(always)]
-    fn run(self) {
+    fn run(self) -> u64 {
         let Self { grid, image, lines, taps, values } = self;
         assert_eq!(image.len(), grid.len());
+        let mut missed = 0;
         for (line, value) in lines.iter().zip(values) {
-            let Some(trace) = Trace::new(grid, &line.event, line.timing) else { continue };
+            let Some(trace) = Trace::new(grid, &line.event, line.timing) else {
+                missed += 1;
+                continue;
+            };
             for from in (0..trace.count).step_by(PLANES) {
                 trace.weigh(from, taps);
                 // SAFETY: an image of this grid, which is borrowed.
                 unsafe { taps.scatter(*value, image.as_mut_ptr()) };
             }
         }
+        missed
     }
 }
 
@@ -282,14 +288,14 @@ impl Lines<'_> {
     pub(crate) fn adjoint(&self, values: &Array<1>, images: &mut Vec<Buffer<f32>>, job: &Job) -> Result<Dropped> {
         let add = |from: usize, room: &mut Room, image: &mut Buffer<f32>| {
             job.check()?;
-            let dropped = room.read(self.through.list, from, BLOCK);
+            let mut dropped = room.read(self.through.list, from, BLOCK);
             let (mut row, mut of_lines) = ([0.0f32; BLOCK], [0.0; BLOCK]);
             values.read_row([from], &mut row[..BLOCK.min(self.through.list.len() - from)]);
             replace(&mut row);
             let Room { lines, taps, .. } = room;
             lines.iter().zip(&mut of_lines).for_each(|(line, value)| *value = row[line.number - from]);
             let adjoint = Adjoint { grid: &self.through.grid, image, lines, taps: &mut taps[0], values: &of_lines };
-            widest(self.level, adjoint);
+            dropped.outside_lattice += widest(self.level, adjoint);
             Ok(dropped)
         };
         self.sum(Part::ALL, images, add, Dropped::add, Dropped::default)

@@ -167,7 +167,8 @@ impl Pet {
         }
         let planes: Vec<Plane> =
             collected(scanner.crystals.faces()[..scanner.crystals.count()].iter().map(Plane::new))?;
-        if planes.iter().any(|plane| plane.facing([1.0, 1.0, 1.0]).is_nan()) {
+        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
+        if planes.iter().any(|plane| axes.iter().all(|axis| plane.facing(*axis) == 0.0)) {
             fail!(
                 NotConfigured,
                 "crystals are points, which have no area: scanner.crystal_width and scanner.crystal_height must be above 0"
