@@ -288,11 +288,11 @@ static void responses(void) {
     RESPONSE(tof_fwhm, INFINITY, NOT_FINITE_PARAMETER, "tof_fwhm");
     KERNELS(tof_fwhm, 4000.0, OUT_OF_RANGE, "response.tof_fwhm is 4000 ps: kernels reach", "along x, where the lattice has 10", "it must be below 4");
     KERNELS(tof_fwhm, 1.2e5, OUT_OF_RANGE, "response.tof_fwhm is 120000 ps", "(120000 fs would be 120 ps)");
-    KERNELS(tof_fwhm, 0.3, OUT_OF_RANGE, "response.tof_fwhm is 0.3 ps", "it must be at least 2.51", "voxels of 8 mm (0.3 ns would be 300 ps)");
-    KERNELS(tof_fwhm, 3e-10, OUT_OF_RANGE, "response.tof_fwhm is 3e-10 ps", "(3e-10 s would be 300 ps)");
+    RESPONSE(tof_fwhm, 0.3, OUT_OF_RANGE, "response.tof_fwhm is 0.3 ps", "it must be at least 2.51", "voxels of 8 mm (0.3 ns would be 300 ps)");
+    RESPONSE(tof_fwhm, 3e-10, OUT_OF_RANGE, "response.tof_fwhm is 3e-10 ps", "(3e-10 s would be 300 ps)");
     RESPONSE(radial_fwhm, 0.0, OUT_OF_RANGE, "response.radial_fwhm is 0 mm");
     RESPONSE(radial_fwhm, -1.0, OUT_OF_RANGE, "response.radial_fwhm is -1 mm");
-    KERNELS(radial_fwhm, 0.009, OUT_OF_RANGE, "response.radial_fwhm is 0.009 mm", "it must be at least 0.377", "(0.009 m would be 9 mm)");
+    RESPONSE(radial_fwhm, 0.009, OUT_OF_RANGE, "response.radial_fwhm is 0.009 mm", "it must be at least 0.377", "(0.009 m would be 9 mm)");
     RESPONSE(axial_fwhm, NAN, NOT_FINITE_PARAMETER, "axial_fwhm is NaN");
     KERNELS(axial_fwhm, 1e6, OUT_OF_RANGE, "response.axial_fwhm is 1000000 mm: kernels reach", "where the lattice has 10");
     RESPONSE(step, -2.0, OUT_OF_RANGE, "step is -2");

@@ -161,7 +161,8 @@ pub(crate) fn corrections_take_what_memory_says() {
 
 /// A reconstruction along lines takes its figure at most, but for the few lines that each thread looks at, and half of it at least.
 pub(crate) fn lines_take_what_memory_says() {
-    const THREADS: usize = 256 << 10;
+    // Blocks of 256 events, a few numbers each.
+    const THREADS: usize = 128 << 10;
     let case = Case { shape: [30, 50, 60], block_rings: 4, ..cases().remove(0) };
     let voxels = case.shape.iter().product();
     let (seen, mut image) = (vec![1f32; voxels], vec![0f32; voxels]);

@@ -1,5 +1,7 @@
 //! Sessions with `isoc_pet_*`.
 
+mod lines;
+
 use super::caller::{Caller, call};
 use super::memory::Bounds;
 use super::session::{Alone, Plan, run};
@@ -81,6 +83,14 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::noise,
         Self::other_plans,
         Self::pairs,
+        Self::forward_lines,
+        Self::adjoint_lines,
+        Self::line_factors,
+        Self::line_sensitivity,
+        Self::line_randoms,
+        Self::sample_lines,
+        Self::reconstruct_lines,
+        Self::lines_bytes,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
