@@ -521,13 +521,13 @@ fn samples_of_a_constant_are_densities() {
     {
         let (found, dropped) = plan.sample_lines(&list, 400, &histos);
         let mut seen = 0;
-        for k in 0..400 {
+        for (k, found) in found.iter().enumerate() {
             let event = scanner.line(&events, k);
             let along: [f64; 3] = std::array::from_fn(|d| event[d + 3] - event[d]);
             let tilt = (along[2] / along.iter().map(|d| d * d).sum::<f64>().sqrt()).asin();
             let sum = Lattice::of_plan().sum(&ones, &event, timing);
             if tilt.abs() > MAX_TILT {
-                assert_eq!(found[k], 0.0);
+                assert_eq!(*found, 0.0);
             }
             // A line of no tilt is between two views.
             if tilt.abs() > MAX_TILT || tilt == 0.0 {
@@ -540,12 +540,7 @@ fn samples_of_a_constant_are_densities() {
             let up = (tilt > 0.0) != (turned >= count);
             let view = (turned % count) as usize * TILTS + usize::from(up);
             let right = (view + 1) as f64 * sum / (volume * angle);
-            close(
-                f64::from(found[k]),
-                right,
-                1e-3 * right + 1e-5 * (view + 1) as f64 / (volume * angle),
-                &k.to_string(),
-            );
+            close(f64::from(*found), right, 1e-3 * right + 1e-5 * (view + 1) as f64 / (volume * angle), &k.to_string());
             seen += u64::from(sum > 0.0);
         }
         assert!(seen > 100 && dropped.outside_tilts > 3, "{seen} {dropped:?}");
