@@ -2070,7 +2070,7 @@ public:
     }
 
     // Writes what is measured of each voxel by all lines within the tilts, f32 (nz, ny, nx), in host memory or on the plan's GPU: the sum over views of factors, whose
-    // arguments it has.
+    // arguments it has, interpolated along z as lines are.
     outcome<void> line_sensitivity(const isoc_pet_factor_options &wanted, const const_tensor &efficiencies, const const_tensor &attenuation,
                                    const tensor &sensitivity) {
         return detail::call(isoc_pet_line_sensitivity, self(), detail::filled<isoc_pet_factor_options>(wanted),

@@ -438,7 +438,7 @@ classdef PET < handle
         end
 
         function image = lineSensitivity(self, varargin)
-            % LINESENSITIVITY  What is measured of each voxel by all lines within MaxTilt, as reconstructLines takes it: the sum over views of factors.
+            % LINESENSITIVITY  What is measured of each voxel by all lines within MaxTilt, as reconstructLines takes it: the sum over views of factors, interpolated along z as lines are.
             %   SENSITIVITY = pet.lineSensitivity(EFFICIENCIES, ATTENUATION, NAME, VALUE, ...)   or pet.lineSensitivity(NAME, VALUE, ...), ...
             %   All is as for factors. SENSITIVITY: nx x ny x nz, single.
             %
