@@ -2,6 +2,7 @@
 
 use crate::commands;
 use crate::commands::bad_views::BadViews;
+use crate::pet::options::Pet;
 use crate::plan::trial::Trial;
 use crate::plan::{Overlap, Steps};
 use crate::scan::pyhst::{self, Parameters, Taken};
@@ -40,6 +41,9 @@ enum Command {
     Repeat(Repeat),
     /// Look at a volume in a browser
     View(View),
+    /// Make an image in Bq/ml of a PET scanner's list of events, or tell what is in it
+    #[command(after_help = PET_EXAMPLES)]
+    Pet(Box<Pet>),
 }
 
 impl Command {
@@ -50,6 +54,7 @@ impl Command {
             Self::Recon(_) => "recon",
             Self::Repeat(_) => "repeat",
             Self::View(_) => "view",
+            Self::Pet(_) => "pet",
         }
     }
 }
@@ -73,6 +78,13 @@ const EXAMPLES: &str = "examples:
   isocenter recon scans.csv --phase --energy 20 --distance 300 --delta-beta 200
   isocenter recon scan.nx --rows 1000..1010 --phase --energy 20 --distance 300 --delta-beta 200
   isocenter repeat volume.toml";
+
+const PET_EXAMPLES: &str = "examples:
+  isocenter pet scan.petsird
+  isocenter pet scan.petsird --attenuation map.nii -o image.nii.gz
+  isocenter pet scan.petsird --attenuation ct.nii --unit HU --kilovolts 100 --isotope Ga-68 -o image.nii
+  isocenter pet scan.petsird --attenuation map.nii --frame 0 300 --frame 300 900 -o series.nii
+  isocenter pet scan.petsird --attenuation map.nii --voxel 2 --algorithm osem -o image.hv";
 
 /// What a scan may be.
 const SCAN: &str = "The scan:
@@ -264,6 +276,7 @@ impl Cli {
             Command::Recon(recon) => commands::recon::run(&recon),
             Command::Repeat(repeat) => commands::recon::repeat(&repeat),
             Command::View(view) => commands::view::run(&view),
+            Command::Pet(pet) => commands::pet::run(&pet),
         }
     }
 }

@@ -9,6 +9,8 @@ pub mod memory;
 mod mutations;
 mod names;
 #[doc(hidden)]
+pub mod pet;
+#[doc(hidden)]
 pub mod plan;
 mod report;
 #[doc(hidden)]

@@ -9,6 +9,7 @@ pub mod inspect;
 mod joined;
 mod noise;
 mod overlap;
+pub mod pet;
 mod pictures;
 mod placed;
 mod probe;
@@ -37,6 +38,25 @@ use std::sync::{Arc, Mutex};
 
 /// A context of the library.
 fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> Result<Arc<Context>> {
+    let (rank, size) = (team.rank(), team.size());
+    context_told(machine, nan, watch, team, move |message| {
+        let message = words::of(message);
+        if rank > 0 {
+            talk::warning(format!("process {rank} of {size}: {message}"));
+        } else {
+            talk::warning(message);
+        }
+    })
+}
+
+/// The same, with whom warnings are told.
+fn context_told(
+    machine: &Machine,
+    nan: Nan,
+    watch: &Arc<Watch>,
+    team: &dyn Team,
+    warned: impl Fn(&str) + Send + Sync + 'static,
+) -> Result<Arc<Context>> {
     let compute = match machine.device.as_str() {
         "cpu" => Compute::Cpu,
         "gpu" => own(team).unwrap_or(Compute::Gpus(Vec::new())),
@@ -58,14 +78,12 @@ fn context(machine: &Machine, nan: Nan, watch: &Arc<Watch>, team: &dyn Team) -> 
     // Several plans of a run see the same geometry.
     let said = Mutex::new(HashSet::new());
     let log: Log = Box::new(move |level, message| {
-        let message = words::of(message);
         let again = said.lock().is_ok_and(|mut said| !said.insert(message.to_string()));
         match level {
             _ if again => {}
-            LogLevel::Warning if rank > 0 => talk::warning(format!("process {rank} of {size}: {message}")),
-            LogLevel::Warning => talk::warning(message),
+            LogLevel::Warning => warned(message),
             _ if rank > 0 => {}
-            _ => talk::remark(message),
+            _ => talk::remark(words::of(message)),
         }
     });
     let options = ContextOptions {

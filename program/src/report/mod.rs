@@ -3,7 +3,7 @@
 mod iterations;
 pub mod peak;
 pub mod picture;
-mod plot;
+pub mod plot;
 mod sections;
 
 pub use iterations::Iterations;

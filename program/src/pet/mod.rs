@@ -1,0 +1,56 @@
+//! PET: from a list of events to an image in Bq/ml.
+
+mod attenuation;
+mod counts;
+mod doubts;
+pub mod images;
+mod isotopes;
+mod lattice;
+pub mod options;
+mod petsird;
+mod position;
+mod quantify;
+mod report;
+mod restored;
+mod time;
+mod told;
+mod yardl;
+
+pub use doubts::Doubts;
+pub use images::Format;
+pub use petsird::{Opened, Said, Scanner};
+pub use quantify::{Found, Quantified, UNIT, quantify};
+pub use told::general;
+
+use anyhow::Result;
+use petsird::{Events, Part, Pass};
+use std::path::Path;
+
+/// Half the speed of light, mm/ps.
+const HALF_LIGHT: f64 = 0.149896229;
+
+/// Events that are looked at alone.
+struct Looked(u64);
+
+impl Pass for Looked {
+    fn begin(&mut self) -> Result<()> {
+        self.0 = 0;
+        Ok(())
+    }
+
+    fn part(&mut self, part: &Part) -> Result<()> {
+        assert!(part.crystals.len() == 2 * part.times.len());
+        self.0 += part.times.len() as u64;
+        Ok(())
+    }
+}
+
+/// Reads all of a file; gives how many events it has.
+pub fn look(path: &Path) -> Result<u64> {
+    let opened = Opened::new(path)?;
+    let scanner = opened.understood(Scanner::new(&opened.header, None))?;
+    opened.understood(Said::new(&opened.header))?.shift()?;
+    let mut looked = Looked(0);
+    Events::read(opened, &scanner, &[], true, &mut looked)?;
+    Ok(looked.0)
+}

@@ -1,0 +1,452 @@
+//! One pass over a file's events, about a million at a time.
+
+use super::{Opened, Scanner};
+use crate::pet::told::general;
+use crate::pet::yardl::{Damaged, Kind as Type, Stream, Value};
+use anyhow::{Result, bail, ensure};
+use rayon::prelude::*;
+use std::collections::{BTreeSet, HashSet};
+
+/// Events that are given at a time, at most, and those that are read together.
+const AT_ONCE: usize = 1 << 20;
+const TOGETHER: usize = 1 << 17;
+/// Events of a task.
+const CHUNK: usize = 1 << 14;
+/// A crystal or time bin that there is not.
+const UNKNOWN: u32 = u32::MAX;
+/// Edges of frames and blocks that are as near, s, are the same: files have whole milliseconds.
+const SAME: f64 = 1e-3;
+
+/// Start and end, s.
+pub type Span = [f64; 2];
+
+/// Prompts and delays.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    Prompt,
+    Delay,
+}
+
+/// Events one after the other, of one frame.
+pub struct Part<'a> {
+    pub kind: Kind,
+    pub frame: usize,
+    /// `[event][first, second]`; 2^32 - 1 of one that there is not.
+    pub crystals: &'a [u32],
+    /// `[event]` time bins, likewise.
+    pub times: &'a [u32],
+    /// How far in the file it is, 0 to 1.
+    pub at: f64,
+}
+
+/// What is done with events.
+pub trait Pass {
+    /// Called first, and again where all events come once more.
+    fn begin(&mut self) -> Result<()>;
+    fn part(&mut self, part: &Part) -> Result<()>;
+}
+
+/// What a pass found.
+#[derive(Clone, Debug)]
+pub struct Events {
+    /// Frames that were asked for.
+    pub asked: Vec<Span>,
+    /// From the first block's start to the last one's end.
+    pub seconds: Span,
+    /// Of each frame, its blocks.
+    pub blocks: Vec<Vec<Span>>,
+    /// Bed or gantry were at several places.
+    pub moves: bool,
+    pub has_dead_time: bool,
+    /// What is not as it was asked for, or not as files should be.
+    pub doubts: Vec<String>,
+}
+
+/// The number of the last whole block, and why there are no others.
+type End = (usize, String);
+
+impl Events {
+    /// Reads all events: a block of them is of the frame in which it begins. Without frames there is one of all; delays are left out unless they are wanted. Of a file
+    /// that is not whole, blocks that are whole are read, and it is told.
+    pub fn read(mut opened: Opened, scanner: &Scanner, frames: &[Span], delays: bool, to: &mut dyn Pass) -> Result<Self> {
+        let whole = [[f64::NEG_INFINITY, f64::INFINITY]];
+        let asked = if frames.is_empty() { &whole[..] } else { frames };
+        let mut end = None;
+        loop {
+            to.begin()?;
+            let mut reader = Reader::new(scanner, asked, delays);
+            let more = reader.all(&mut opened, end.take(), to);
+            end = opened.understood(more)?;
+            if end.is_none() {
+                return reader.told(&opened);
+            }
+            // A part of a block that is not whole was given: without it, once more.
+            opened = Opened::new(&opened.path)?;
+        }
+    }
+}
+
+/// Events that wait to be given.
+struct Batch {
+    crystals: Vec<u32>,
+    times: Vec<u32>,
+    len: usize,
+}
+
+impl Batch {
+    fn new() -> Self {
+        Self { crystals: vec![0; 2 * AT_ONCE], times: vec![0; AT_ONCE], len: 0 }
+    }
+}
+
+/// How many events, of each type of module, have a number one beyond the last one, and the first.
+type Ends = Vec<[u64; 2]>;
+
+struct Reader<'a> {
+    scanner: &'a Scanner,
+    delays: bool,
+    found: Events,
+    batches: [Batch; 2],
+    raw: Vec<u32>,
+    /// That of the block, and of events that wait.
+    frame: Option<usize>,
+    ends: Ends,
+    /// What waited at the begin of the block, and whether any was given since.
+    mark: ([usize; 2], Ends),
+    is_given: bool,
+    /// Blocks of the stream's part that are still to come.
+    group: u64,
+    /// Of events.
+    blocks: usize,
+    cut: BTreeSet<usize>,
+    overlaps: usize,
+    place: Option<(bool, Vec<u64>)>,
+    places: HashSet<Option<(bool, Vec<u64>)>>,
+    /// Why it ended early.
+    ended: Option<String>,
+}
+
+impl<'a> Reader<'a> {
+    fn new(scanner: &'a Scanner, asked: &[Span], delays: bool) -> Self {
+        let found = Events {
+            asked: asked.to_vec(),
+            seconds: [f64::INFINITY, f64::NEG_INFINITY],
+            blocks: vec![Vec::new(); asked.len()],
+            moves: false,
+            has_dead_time: false,
+            doubts: Vec::new(),
+        };
+        let ends = vec![[0; 2]; scanner.energies.len()];
+        Self {
+            scanner,
+            delays,
+            found,
+            batches: [Batch::new(), Batch::new()],
+            raw: vec![0; 3 * TOGETHER],
+            frame: None,
+            mark: ([0; 2], ends.clone()),
+            ends,
+            is_given: false,
+            group: 0,
+            blocks: 0,
+            cut: BTreeSet::new(),
+            overlaps: 0,
+            place: None,
+            places: HashSet::new(),
+            ended: None,
+        }
+    }
+
+    /// Reads blocks up to an end, or all. Gives the end to which they have to be read once more.
+    fn all(&mut self, opened: &mut Opened, end: Option<End>, to: &mut dyn Pass) -> Result<Option<End>> {
+        let kind = opened.file.steps[1].kind.clone();
+        let stream = &mut opened.file.stream;
+        let mut blocks = 0;
+        loop {
+            if let Some((_, words)) = end.as_ref().filter(|(last, _)| *last == blocks) {
+                self.ended = Some(words.clone());
+                break;
+            }
+            self.set_mark();
+            match self.next(stream, &kind, to) {
+                Ok(true) => blocks += 1,
+                Ok(false) => break,
+                Err(error) if error.is::<Damaged>() => {
+                    let words = format!("{error:#}");
+                    if self.is_given {
+                        return Ok(Some((blocks, words)));
+                    }
+                    self.back();
+                    self.ended = Some(words);
+                    break;
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        let at = stream.place() as f64 / stream.size() as f64;
+        self.give_all(at, to).map(|()| None)
+    }
+
+    fn set_mark(&mut self) {
+        self.mark = (self.batches.each_ref().map(|batch| batch.len), self.ends.clone());
+        self.is_given = false;
+    }
+
+    /// As it was at the mark.
+    fn back(&mut self) {
+        let (lens, ends) = &self.mark;
+        self.batches.iter_mut().zip(lens).for_each(|(batch, len)| batch.len = *len);
+        self.ends.clone_from(ends);
+    }
+
+    /// Reads a block, unless there is none.
+    fn next(&mut self, stream: &mut Stream, kind: &Type, to: &mut dyn Pass) -> Result<bool> {
+        if self.group == 0 {
+            self.group = stream.count()?;
+        }
+        if self.group == 0 {
+            return Ok(false);
+        }
+        self.group -= 1;
+        let Type::Union(cases) = kind else { bail!("its time blocks are of one kind") };
+        let at = usize::from(stream.byte()?);
+        match cases.get(at) {
+            Some(Some(Type::Record(record))) => {
+                let fields = record.names.iter().zip(&record.kinds).map(|(name, kind)| (name.as_str(), kind));
+                self.block(stream, &fields.collect::<Vec<_>>(), to)?;
+            }
+            Some(Some(other)) => stream.leave_out(other)?,
+            Some(None) => {}
+            None => return Err(Damaged(format!("case {at} of {} before byte {}", cases.len(), stream.place())).into()),
+        }
+        Ok(true)
+    }
+
+    fn block(&mut self, stream: &mut Stream, fields: &[(&str, &Type)], to: &mut dyn Pass) -> Result<()> {
+        let is_of_events = fields.iter().any(|(name, _)| *name == "promptevents");
+        let mut time = None;
+        for (name, kind) in fields {
+            match *name {
+                "timeinterval" => {
+                    let interval = stream.value(kind)?;
+                    let edge = |name| Ok::<_, anyhow::Error>(interval.part(name)?.number("times of blocks")? / 1e3);
+                    let span = [edge("start")?, edge("stop")?];
+                    time = Some(span);
+                    let frame = if is_of_events { self.frame_of(span)? } else { self.frame };
+                    if frame != self.frame {
+                        self.give_all(stream.place() as f64 / stream.size() as f64, to)?;
+                        self.frame = frame;
+                        self.set_mark();
+                    }
+                }
+                "promptevents" if time.is_none() => bail!("its blocks of events have no time before their events"),
+                "promptevents" => self.events(stream, kind, Kind::Prompt, to)?,
+                "delayedevents" if self.delays && time.is_some() => self.events(stream, kind, Kind::Delay, to)?,
+                "alivetimefractions" => {
+                    self.found.has_dead_time = true;
+                    stream.leave_out(kind)?;
+                }
+                "transform" | "transforms" => {
+                    let value = stream.value(kind)?;
+                    let of = if let Value::List(all) = &value { &all[..] } else { std::slice::from_ref(&value) };
+                    let mut bits = Vec::new();
+                    for one in of.iter().filter(|one| !matches!(one, Value::Nothing)) {
+                        bits.extend(one.part("matrix")?.numbers("places of bed and gantry")?.1.into_iter().map(f64::to_bits));
+                    }
+                    self.place = Some((*name == "transforms", bits));
+                }
+                _ => stream.leave_out(kind)?,
+            }
+        }
+        if let Some(span) = time.filter(|_| is_of_events) {
+            self.note(span);
+        }
+        Ok(())
+    }
+
+    /// Of a block; None of one that is beyond all frames.
+    fn frame_of(&self, [begin, end]: Span) -> Result<Option<usize>> {
+        let [from, to] = [begin, end].map(|v| general(v, 6));
+        ensure!(end >= begin, "it has a block of events from {from} to {to} s, which ends before it begins");
+        // A block that begins a rounding error before a frame is of it.
+        let begin = begin + SAME / 2.0;
+        Ok(self.found.asked.iter().rposition(|asked| asked[0] <= begin).filter(|k| begin < self.found.asked[*k][1]))
+    }
+
+    /// A block of events that is whole.
+    fn note(&mut self, [begin, end]: Span) {
+        let found = &mut self.found;
+        self.places.insert(self.place.clone());
+        found.moves = self.places.len() > 1;
+        self.blocks += 1;
+        self.overlaps += usize::from(begin < found.seconds[1] - SAME);
+        found.seconds = [found.seconds[0].min(begin), found.seconds[1].max(end)];
+        let inside = |edge: f64| begin + SAME / 2.0 < edge && edge < end - SAME / 2.0;
+        let cut = found.asked.iter().enumerate().filter(|(_, asked)| asked.iter().any(|edge| inside(*edge)));
+        self.cut.extend(cut.map(|(k, _)| k));
+        if let Some(frame) = self.frame {
+            found.blocks[frame].push([begin, end]);
+        }
+    }
+
+    /// Lists of a lower triangle of types of modules.
+    fn events(&mut self, stream: &mut Stream, kind: &Type, of: Kind, to: &mut dyn Pass) -> Result<()> {
+        if self.frame.is_none() {
+            return stream.leave_out(kind);
+        }
+        let kind = match kind {
+            Type::Union(cases) => {
+                let at = usize::from(stream.byte()?);
+                match cases.get(at) {
+                    Some(Some(kind)) => kind,
+                    Some(None) => return Ok(()),
+                    None => return Err(Damaged(format!("case {at} before byte {}", stream.place())).into()),
+                }
+            }
+            kind => kind,
+        };
+        let Type::Vector(row, None) = kind else { bail!("its events are no lists of types of modules") };
+        let Type::Vector(list, None) = &**row else { bail!("its events are no lists of types of modules") };
+        let Type::Vector(event, None) = &**list else { bail!("its events are no lists") };
+        for a in 0..stream.count()? {
+            for b in 0..stream.count()? {
+                let count = stream.count()?;
+                if count == 0 {
+                    continue;
+                }
+                let types = self.ends.len();
+                let most = a.max(b);
+                ensure!(most < types as u64, "it has events of modules of type {most}; its scanner has {types} types");
+                let columns = event.columns().unwrap_or(0);
+                ensure!(columns == 3, "it has events of {columns} numbers; there must be two crystals and a time bin");
+                stream.room(count.saturating_mul(columns))?;
+                self.list(stream, count, [a as usize, b as usize], of, to)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn list(&mut self, stream: &mut Stream, mut count: u64, types: [usize; 2], kind: Kind, to: &mut dyn Pass) -> Result<()> {
+        while count > 0 {
+            let room = AT_ONCE - self.batches[kind as usize].len;
+            if room == 0 {
+                self.give(kind, stream.place() as f64 / stream.size() as f64, to)?;
+                self.is_given = true;
+                continue;
+            }
+            let rows = stream.rows(3, count.min(room as u64), &mut self.raw)?;
+            count -= rows as u64;
+            self.add(rows, types, kind);
+        }
+        Ok(())
+    }
+
+    /// Numbers crystals and time bins of rows that were read as they are numbered here.
+    fn add(&mut self, rows: usize, types: [usize; 2], kind: Kind) {
+        let Self { scanner, batches, raw, ends, .. } = self;
+        let bins = scanner.bins() as u32;
+        let of = types.map(|kind| Numbers {
+            first: scanner.first[kind] as u32,
+            count: (scanner.first[kind + 1] - scanner.first[kind]) as u32,
+            energies: scanner.energies[kind] as u32,
+        });
+        let batch = &mut batches[kind as usize];
+        let (crystals, times) = (&mut batch.crystals[2 * batch.len..][..2 * rows], &mut batch.times[batch.len..][..rows]);
+        let one = |((raw, crystals), times): ((&[u32], &mut [u32]), &mut [u32])| {
+            let mut seen = [[0u64; 2]; 2];
+            for ((raw, crystals), time) in raw.chunks_exact(3).zip(crystals.chunks_exact_mut(2)).zip(times) {
+                for k in 0..2 {
+                    seen[k][0] += u64::from(u64::from(raw[k]) == of[k].end());
+                    seen[k][1] += u64::from(raw[k] == 0);
+                    crystals[k] = of[k].crystal(raw[k]);
+                }
+                // A file's places are c (t1 - t2) / 2.
+                *time = if raw[2] < bins { bins - 1 - raw[2] } else { UNKNOWN };
+            }
+            seen
+        };
+        let raw = &raw[..3 * rows];
+        let seen = if rows <= CHUNK {
+            one(((raw, crystals), times))
+        } else {
+            let parts = raw.par_chunks(3 * CHUNK).zip(crystals.par_chunks_mut(2 * CHUNK)).zip(times.par_chunks_mut(CHUNK));
+            let sum = |a: [[u64; 2]; 2], b: [[u64; 2]; 2]| [0, 1].map(|k| [0, 1].map(|j| a[k][j] + b[k][j]));
+            parts.map(one).reduce(|| [[0; 2]; 2], sum)
+        };
+        for (kind, seen) in types.into_iter().zip(seen) {
+            ends[kind] = [ends[kind][0] + seen[0], ends[kind][1] + seen[1]];
+        }
+        batch.len += rows;
+    }
+
+    fn give_all(&mut self, at: f64, to: &mut dyn Pass) -> Result<()> {
+        self.give(Kind::Prompt, at, to)?;
+        self.give(Kind::Delay, at, to)
+    }
+
+    fn give(&mut self, kind: Kind, at: f64, to: &mut dyn Pass) -> Result<()> {
+        let batch = &mut self.batches[kind as usize];
+        let len = std::mem::take(&mut batch.len);
+        let Some(frame) = self.frame.filter(|_| len > 0) else { return Ok(()) };
+        to.part(&Part { kind, frame, crystals: &batch.crystals[..2 * len], times: &batch.times[..len], at })
+    }
+
+    /// With what is to be told.
+    fn told(mut self, opened: &Opened) -> Result<Events> {
+        let path = opened.path.display();
+        if let Some(words) = self.ended {
+            let (blocks, end) = (self.blocks, general(self.found.seconds[1], 6));
+            if blocks == 0 {
+                let none = anyhow::anyhow!("{path} is not whole, and no block of events of it is: {words}");
+                return Err(crate::status::unreadable(none));
+            }
+            self.found.doubts.push(format!(
+                "{path} is not whole ({words}): {blocks} blocks of events to {end} s are in the image, and what came after is not"
+            ));
+        }
+        for (kind, [beyond, _]) in self.ends.iter().enumerate().filter(|(_, ends)| ends[0] > 0 && ends[1] == 0) {
+            let of = if self.ends.len() > 1 { format!(" of modules of type {kind}") } else { String::new() };
+            let [first, end] = [self.scanner.first[kind], self.scanner.first[kind + 1]];
+            let number = (end - first) * self.scanner.energies[kind];
+            self.found.doubts.push(format!(
+                "detection bins{of} seem to be counted from 1, and PETSIRD counts from 0: {beyond} events have number {number}, which there is not, and none has 0"
+            ));
+        }
+        for k in self.cut {
+            let ([start, end], found) = (self.found.asked[k].map(|v| general(v, 6)), &self.found.blocks[k]);
+            let has = match (found.first(), found.last()) {
+                (Some([first, _]), Some([_, last])) => format!("has the events from {} to {} s", general(*first, 6), general(*last, 6)),
+                _ => "has no events".into(),
+            };
+            self.found.doubts.push(format!(
+                "frame {k}, {start} to {end} s, {has}: its edges are within blocks of events, whose events have no times of their own"
+            ));
+        }
+        if self.overlaps > 0 {
+            let count = self.overlaps;
+            self.found.doubts.push(format!("{count} blocks of events begin before the one before them ends: their durations are added up"));
+        }
+        Ok(self.found)
+    }
+}
+
+/// How detection bins of a type of module are numbered.
+#[derive(Clone, Copy)]
+struct Numbers {
+    first: u32,
+    count: u32,
+    energies: u32,
+}
+
+impl Numbers {
+    /// One beyond the last.
+    fn end(self) -> u64 {
+        u64::from(self.count) * u64::from(self.energies)
+    }
+
+    #[inline(always)]
+    fn crystal(self, bin: u32) -> u32 {
+        let crystal = if self.energies > 1 { bin / self.energies } else { bin };
+        if crystal < self.count { self.first + crystal } else { UNKNOWN }
+    }
+}
