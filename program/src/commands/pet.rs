@@ -45,7 +45,8 @@ fn command() -> String {
         true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
-    std::env::args_os().map(|word| quoted(word.to_string_lossy().into_owned())).collect::<Vec<_>>().join(" ")
+    let words = std::env::args_os().skip(1).map(|word| quoted(word.to_string_lossy().into_owned()));
+    std::iter::once("isocenter".to_string()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// What a file's header has.

@@ -51,7 +51,8 @@ impl<'a> Counts<'a> {
 impl Pass for Counts<'_> {
     fn begin(&mut self) -> Result<()> {
         self.first = 0;
-        for frame in &mut self.frames {
+        // Memory that nothing was added to is 0.
+        for frame in self.frames.iter_mut().filter(|frame| frame.prompts + frame.delays > 0) {
             (frame.prompts, frame.delays, frame.dropped) = (0, 0, Dropped::default());
             frame.measured.fill(0);
             frame.sums.fill(0);

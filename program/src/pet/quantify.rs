@@ -13,6 +13,7 @@ use super::report;
 use super::restored::restored;
 use super::time::{acquisition, duration};
 use super::told::general;
+use crate::stopwatch::Stopwatch;
 use crate::watch::Watch;
 use anyhow::{Context as _, Result, bail, ensure};
 use isocenter::array::{Array, ArrayMut};
@@ -28,7 +29,7 @@ use isocenter::pet::{Algorithm, Histos, Iteration, Options, Pet, Potential, Prio
 use serde_json::{Value, json};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::Duration;
 
 pub const UNIT: &str = "Bq/ml";
 /// Passes of "svrg" and "bsrem" end when one has changed the image by no more; if the last one changed it by more than the second it is told.
@@ -124,7 +125,7 @@ impl Quantified {
 /// Prompts are counted in histo-images, randoms are made of the delays, scatter of images, the attenuation, and the file's energy window, all with the factors of the
 /// file's crystals and their efficiencies.
 pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, watch: &Watch, doubts: &Doubts) -> Result<Quantified> {
-    let begun = Instant::now();
+    let mut stopwatch = Stopwatch::default();
     let doubt = |words: String| doubts.tell(words);
     let spans = given.activity.frames();
     check_frames(&spans)?;
@@ -155,10 +156,13 @@ pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, w
     let randoms = !given.method.no_randoms && said.stores[1];
     let is_needed = !given.method.no_randoms;
     watch.begin();
+    stopwatch.stage("header and map");
     let path = opened.path.clone();
     let mut counts = Counts::new(&mut pet, spans.len().max(1), (watch, READING))?;
     let events = Events::read(opened, &scanner, &spans, randoms, &mut counts)?;
     let frames = counts.frames;
+    stopwatch.stage("events");
+    if std::env::var_os("TMPX").is_some() { let mut u: libc::rusage = unsafe { std::mem::zeroed() }; unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut u) }; eprintln!("{:?} user {}.{:06} sys {}.{:06}", computed_in(&stopwatch), u.ru_utime.tv_sec, u.ru_utime.tv_usec, u.ru_stime.tv_sec, u.ru_stime.tv_usec); std::process::exit(0) }
     events.doubts.iter().cloned().for_each(&doubt);
     ensure!(!events.moves, "bed or gantry move in {}: events of several places are in one image", path.display());
     if events.has_dead_time && given.activity.live == 1.0 {
@@ -175,6 +179,7 @@ pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, w
         method: &given.method,
         steps: Steps::new(watch, found.iter().filter(|of| of.counted > 0).count(), &given.method),
         doubt: &doubt,
+        stopwatch,
     };
     let mut image = Vec::new();
     for ((of, frame), blocks) in found.iter_mut().zip(frames).zip(&events.blocks) {
@@ -192,7 +197,7 @@ pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, w
     let centre = scanner.turn.back().turned(lattice.centre);
     let centre = [0, 1, 2].map(|k| centre[k] + shift[k]);
     let mut settings = settings(&lattice, shape, &scanner, given, (&isotope, position), map.as_ref(), shift);
-    settings.push(("computed in", format!("{:.0} s", begun.elapsed().as_secs_f64())));
+    settings.push(("computed in", computed_in(&scan.stopwatch)));
     let frames = if spans.is_empty() { None } else { Some(spans.len()) };
     Ok(Quantified { image, frames, shape, voxel: lattice.voxel, centre, found, isotope, settings, position, scanner: scanner.model })
 }
@@ -436,6 +441,7 @@ struct Scan<'a> {
     method: &'a MethodOptions,
     steps: Steps<'a>,
     doubt: &'a dyn Fn(String),
+    stopwatch: Stopwatch,
 }
 
 impl Scan<'_> {
@@ -456,11 +462,17 @@ impl Scan<'_> {
             options.map_centre = [0, 1, 2].map(|k| map.centre[k] - self.lattice.centre[k]);
         }
         let factors = self.factors(&options).context("factors")?;
+        self.stopwatch.stage("factors");
         of.sensitivity = self.sensitivity(&factors).context("sensitivity")?;
+        self.stopwatch.stage("sensitivity");
         let randoms = self.randoms(of, frame).context("randoms")?;
+        self.stopwatch.stage("randoms");
         let scatter = self.scatter(of, frame, &options, (&factors, randoms.as_ref())).context("scatter")?;
+        self.stopwatch.stage("scatter");
         let additive = scatter.or(randoms);
-        self.solve(of, frame, &factors, additive.as_ref()).context("the image")
+        let image = self.solve(of, frame, &factors, additive.as_ref()).context("the image");
+        self.stopwatch.stage("image");
+        image
     }
 
     fn factors(&mut self, options: &FactorOptions) -> Result<Buffer> {
@@ -611,6 +623,20 @@ impl Scan<'_> {
 /// Of crystals.
 fn efficiencies(scanner: &Scanner) -> Result<Option<Array<'_, 1>>> {
     Ok(scanner.efficiencies.as_ref().map(|values| Array::of(values, [values.len()])).transpose()?)
+}
+
+/// All of it, and what each part took.
+fn computed_in(stopwatch: &Stopwatch) -> String {
+    let seconds = |time: Duration| format!("{} s", general(time.as_secs_f64(), 3));
+    let mut parts: Vec<(&str, Duration)> = Vec::new();
+    for (name, taken) in stopwatch.stages() {
+        match parts.iter_mut().find(|(known, _)| known == name) {
+            Some((_, sum)) => *sum += *taken,
+            None => parts.push((name, *taken)),
+        }
+    }
+    let parts: Vec<_> = parts.into_iter().map(|(name, taken)| format!("{name} {}", seconds(taken))).collect();
+    format!("{}: {}", seconds(stopwatch.elapsed()), parts.join(", "))
 }
 
 /// What was given and chosen, in words.

@@ -8,6 +8,7 @@ use crate::report::picture::{address, greys, quantiles};
 use crate::report::plot::{self, Axis, Data, Plot};
 use crate::report::{STYLE, escaped};
 use anyhow::{Context, Result};
+use isocenter::pet::Iteration;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -17,7 +18,7 @@ const BLACK: f64 = 0.998;
 const WIDE: f64 = 320.0;
 const OWN: &str = "
 .doubts { color: var(--mark); } td.number { text-align: right; font-variant-numeric: tabular-nums; }
-.slices { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-end; margin: 1rem 0; } .slices figure { margin: 0; } .slices img { image-rendering: pixelated; display: block; }
+.slices { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-end; margin: 1rem 0; } pre { white-space: pre-wrap; overflow-wrap: anywhere; } .slices figure { margin: 0; } .slices img { image-rendering: pixelated; display: block; }
 ";
 
 /// Names and values of a frame.
@@ -107,12 +108,20 @@ fn counts(page: &mut String, found: &[Found]) -> Result<()> {
     Ok(())
 }
 
-/// What a pass saw, over passes.
+/// How passes settle.
 fn convergence(page: &mut String, found: &[Found]) -> Result<()> {
-    for (k, of) in found.iter().enumerate().filter(|(_, of)| of.history.len() > 1) {
-        let points: Vec<_> =
-            of.history.iter().enumerate().map(|(pass, one)| [(pass + 1) as f64, one.log_likelihood - one.penalty]).collect();
-        let label = if of.strength > 0.0 { "log-likelihood less the prior" } else { "log-likelihood" };
+    for (k, of) in found.iter().enumerate() {
+        let changes: Vec<_> = passes(of, |one| one.change).filter(|[_, change]| *change > 0.0).collect();
+        let (points, label, caption) = match changes.len() {
+            0 | 1 => (passes(of, |one| one.log_likelihood).collect(), "log-likelihood", "what passes make larger, of the images that they met"),
+            _ => {
+                let points: Vec<_> = changes.iter().map(|[pass, change]| [*pass, change.log10()]).collect();
+                (points, "log10 of the change", "how much of the image each pass changed")
+            }
+        };
+        if points.len() < 2 {
+            continue;
+        }
         let plot = Plot {
             data: Data::Curve(&points),
             x: Axis { label: "pass", range: plot::range(points.iter().map(|p| p[0])) },
@@ -121,10 +130,14 @@ fn convergence(page: &mut String, found: &[Found]) -> Result<()> {
             bar: None,
         };
         let frame = if found.len() > 1 { format!("frame {k}: ") } else { String::new() };
-        let caption = format!("{frame}what passes make larger, each for the image that it began with");
-        writeln!(page, "<figure>{}<figcaption>{caption}</figcaption></figure>", plot.html()?)?;
+        writeln!(page, "<figure>{}<figcaption>{frame}{caption}</figcaption></figure>", plot.html()?)?;
     }
     Ok(())
+}
+
+/// Passes, counted from 1, and a number of each.
+fn passes(of: &Found, number: impl Fn(&Iteration) -> f64) -> impl Iterator<Item = [f64; 2]> {
+    of.history.iter().enumerate().map(move |(pass, one)| [(pass + 1) as f64, number(one)])
 }
 
 /// The mean of all frames that last.

@@ -27,9 +27,14 @@ pub fn quaternion(mut r: [[f64; 3]; 3]) -> ([f64; 3], f64) {
     ([b, c, d], factor)
 }
 
+/// Squares of a that are smaller are rounding of files' 24 bits.
+const HALF_A_TURN: f64 = 1e-7;
+
 /// The other way.
 pub fn rotation([b, c, d]: [f64; 3], factor: f64) -> [[f64; 3]; 3] {
-    let a = (1.0 - b * b - c * c - d * d).max(0.0).sqrt();
+    let square = b * b + c * c + d * d;
+    let (a, scale) = if 1.0 - square < HALF_A_TURN { (0.0, 1.0 / square.sqrt()) } else { ((1.0 - square).sqrt(), 1.0) };
+    let [b, c, d] = [b, c, d].map(|v| v * scale);
     let mut r = [
         [a * a + b * b - c * c - d * d, 2.0 * (b * c - a * d), 2.0 * (b * d + a * c)],
         [2.0 * (b * c + a * d), a * a + c * c - b * b - d * d, 2.0 * (c * d - a * b)],

@@ -63,6 +63,7 @@ fn header(image: &Image, about: &About) -> Header {
     header.real(112, 1.0);
     header.0[123] = UNITS;
     let [low, high] = [f64::min, f64::max].map(|of| about.durations.iter().copied().reduce(of).unwrap_or(0.0));
+    (4..8).for_each(|k| header.real(76 + 4 * k, 1.0));
     header.real(92, if high - low < ALIKE { high } else { 0.0 });
     header.real(136, about.starts.first().copied().unwrap_or(0.0));
     header.text(148, 80, &format!("PET {} [{}]", about.isotope.name, about.unit));
@@ -81,9 +82,10 @@ fn place(header: &mut Header, [nz, ny, nx]: [usize; 3], about: &About) {
     for k in 0..3 {
         header.real(80 + 4 * k, about.voxel[k]);
         header.real(256 + 4 * k, q[k]);
-        let offset = (0..3).map(|axis| turn[k][axis] * first[axis]).sum();
+        // Not -0.
+        let offset = (0..3).map(|axis| turn[k][axis] * first[axis]).sum::<f64>() + 0.0;
         header.real(268 + 4 * k, offset);
-        (0..3).for_each(|axis| header.real(280 + 16 * k + 4 * axis, turn[k][axis] * about.voxel[axis]));
+        (0..3).for_each(|axis| header.real(280 + 16 * k + 4 * axis, turn[k][axis] * about.voxel[axis] + 0.0));
         header.real(280 + 16 * k + 12, offset);
     }
 }

@@ -4,11 +4,18 @@ use super::{Stream, damaged};
 use anyhow::Result;
 use rayon::prelude::*;
 
-/// Bytes that are looked at together, and those of a task.
+/// Bytes that are looked at together, and those of a chunk.
 const WINDOW: usize = 1 << 22;
-const CHUNK: usize = 1 << 15;
+const CHUNK: usize = 1 << 13;
+/// Chunks of a task: their numbers, each of which begins where the one before ends, are decoded in turns, so that none waits for another.
+const LANES: usize = 4;
+const MANY: usize = LANES * CHUNK;
+/// Bytes whose last ones of numbers are counted in a byte.
+const COUNTED: usize = 128;
 /// Bytes of a number, at most.
 const LONGEST: usize = 10;
+/// Of most numbers, at most.
+const USUAL: usize = 3;
 /// The last byte of a number has its highest bit clear.
 const LAST: u8 = 128;
 
@@ -81,12 +88,30 @@ struct Ends {
 }
 
 impl Ends {
-    /// Of a window's first bytes, as far as so many numbers need them at least.
+    /// Of a window's first bytes, as far as so many numbers need them.
     fn of(window: &[u8], wanted: usize) -> Self {
-        let needed = wanted.saturating_mul(LONGEST).min(window.len());
-        let count = |chunk: &[u8]| chunk.iter().filter(|byte| **byte < LAST).count();
-        let chunks: Vec<_> = window[..needed].par_chunks(CHUNK).map(count).collect();
-        Self { count: chunks.iter().sum(), chunks }
+        let most = wanted.saturating_mul(LONGEST).min(window.len());
+        let (mut ends, mut seen) = (Self { chunks: Vec::new(), count: 0 }, 0);
+        while ends.count < wanted && seen < most {
+            let more = (wanted - ends.count).saturating_mul(USUAL).next_multiple_of(CHUNK).min(most - seen);
+            // Whole chunks, but for the last one of all.
+            let more = if seen + more < most { more / CHUNK * CHUNK } else { more };
+            ends.count_in(&window[seen..seen + more]);
+            seen += more;
+        }
+        ends
+    }
+
+    fn count_in(&mut self, bytes: &[u8]) {
+        let few = |bytes: &[u8]| bytes.iter().map(|byte| u8::from(*byte < LAST)).sum::<u8>();
+        let count = |chunk: &[u8]| chunk.chunks(COUNTED).map(|bytes| usize::from(few(bytes))).sum();
+        let chunks: Vec<usize> = match bytes.len() {
+            // One alone is no work for several.
+            0..=MANY => bytes.chunks(CHUNK).map(count).collect(),
+            _ => bytes.par_chunks(CHUNK).with_min_len(LANES).map(count).collect(),
+        };
+        self.count += chunks.iter().sum::<usize>();
+        self.chunks.extend(chunks);
     }
 
     /// Behind which byte so many numbers end, and how many there are before each chunk up to there and in all.
@@ -109,42 +134,66 @@ impl Ends {
 
 /// Numbers of bytes that end with one, chunk by chunk; whether all have 32 bits at most.
 fn decode(bytes: &[u8], starts: &[usize], to: &mut [u32]) -> bool {
-    let mut rest = to;
-    let mut tasks = Vec::with_capacity(starts.len());
+    let (mut rest, mut chunks) = (to, Vec::with_capacity(starts.len()));
     for (k, pair) in starts.windows(2).enumerate() {
         let (own, others) = rest.split_at_mut(pair[1] - pair[0]);
-        tasks.push((k * CHUNK, own));
+        chunks.push(Chunk { at: begin(bytes, k * CHUNK), to: own });
         rest = others;
     }
-    tasks.into_par_iter().map(|(from, own)| chunk(bytes, from, own)).reduce(|| true, |a, b| a && b)
+    let all = |chunks: &mut [Chunk]| match chunks {
+        [a, b, c, d] => in_turns(bytes, [a, b, c, d]),
+        few => few.iter_mut().map(|chunk| chunk.rest(bytes, 0)).fold(true, |a, b| a & b),
+    };
+    // One alone is no work for several.
+    match chunks.len() {
+        0..=LANES => all(&mut chunks),
+        _ => chunks.par_chunks_mut(LANES).map(all).reduce(|| true, |a, b| a & b),
+    }
 }
 
-/// Numbers that end from a byte on.
-fn chunk(bytes: &[u8], from: usize, to: &mut [u32]) -> bool {
-    // The first may begin before.
-    let mut at = from;
-    while at > 0 && bytes[at - 1] >= LAST {
-        at -= 1;
-    }
-    let mut is_right = true;
-    for to in to {
-        let (value, length) = match bytes.get(at..at + 8) {
+/// Where the first number begins that ends from a byte on.
+fn begin(bytes: &[u8], from: usize) -> usize {
+    bytes[..from].iter().rposition(|byte| *byte < LAST).map_or(0, |at| at + 1)
+}
+
+/// Numbers from a byte on, and where they go.
+struct Chunk<'a> {
+    at: usize,
+    to: &'a mut [u32],
+}
+
+impl Chunk<'_> {
+    #[inline(always)]
+    fn one(&mut self, bytes: &[u8], k: usize) -> bool {
+        let (value, length) = match bytes.get(self.at..self.at + 8) {
             Some(eight) => number(u64::from_le_bytes(eight.try_into().unwrap_or_default())),
             None => {
+                let rest = bytes.get(self.at..).unwrap_or_default();
                 let mut eight = [0; 8];
-                let rest = &bytes[at..];
                 eight[..rest.len()].copy_from_slice(rest);
                 number(u64::from_le_bytes(eight))
             }
         };
-        is_right &= length <= 5 && value <= u64::from(u32::MAX);
-        *to = value as u32;
-        at += length;
-        if at > bytes.len() {
-            return false;
+        self.to[k] = value as u32;
+        self.at += length;
+        (length <= 5) & (value <= u64::from(u32::MAX))
+    }
+
+    /// All from a number on.
+    fn rest(&mut self, bytes: &[u8], first: usize) -> bool {
+        (first..self.to.len()).fold(true, |is_right, k| is_right & self.one(bytes, k))
+    }
+}
+
+fn in_turns(bytes: &[u8], mut chunks: [&mut Chunk; LANES]) -> bool {
+    let common = chunks.iter().map(|chunk| chunk.to.len()).min().unwrap_or(0);
+    let mut is_right = true;
+    for k in 0..common {
+        for chunk in &mut chunks {
+            is_right &= chunk.one(bytes, k);
         }
     }
-    is_right
+    chunks.into_iter().fold(is_right, |is_right, chunk| is_right & chunk.rest(bytes, common))
 }
 
 /// The first number of 8 bytes, and its length: 9 where it is longer.
