@@ -328,7 +328,7 @@ release-scans:
 # Half an hour: the readers have fewer paths than sessions.
 release-fuzz:
 	scripts/fuzz.sh $(or $(SECONDS),300) ct mri pet
-	scripts/fuzz.sh $(or $(SECONDS),120) filters tiff edf folder par options plan table hdf5
+	scripts/fuzz.sh $(or $(SECONDS),120) filters tiff edf folder par options plan table hdf5 petsird
 
 release-miri: miri
 

@@ -2,7 +2,7 @@
 # Lets libFuzzer look for sessions at the C boundary that break the library, and for files and texts that break the program's readers, under
 # AddressSanitizer, beginning with those in fuzz/corpus.
 # usage: fuzz.sh SECONDS [--keep] [--runs N] [TARGET...]    all targets by default, SECONDS each
-#   TARGET    ct, mri, pet: sessions; filters, tiff, edf, folder, par, options, plan, table, hdf5: readers, which may take 1 GB
+#   TARGET    ct, mri, pet: sessions; filters, tiff, edf, folder, par, options, plan, table, hdf5, petsird: readers, which may take 1 GB
 #   --keep    writes the corpora anew: the fewest sessions that reach all the code that those found so far reach
 #   --runs    ends after so many
 set -euo pipefail
@@ -13,7 +13,7 @@ shift
 keep= runs=-1
 if [ "${1:-}" = --keep ]; then keep=yes && shift; fi
 if [ "${1:-}" = --runs ]; then runs=$2 && shift 2; fi
-[ $# -gt 0 ] || set -- ct mri pet filters tiff edf folder par options plan table hdf5
+[ $# -gt 0 ] || set -- ct mri pet filters tiff edf folder par options plan table hdf5 petsird
 tools=$PWD/target/tools work=$PWD/target/fuzz
 
 if [ ! -x "$tools/bin/cargo-fuzz" ]; then

@@ -10,6 +10,7 @@ pub mod hdf5;
 mod images;
 mod options;
 mod par;
+pub mod petsird;
 mod plan;
 mod scratch;
 mod table;
@@ -31,7 +32,7 @@ use std::path::Path;
 type Reader = (&'static str, fn(&[u8]));
 
 /// All of them.
-pub const ALL: [Reader; 9] = [
+pub const ALL: [Reader; 10] = [
     ("filters", filters),
     ("tiff", tiff),
     ("edf", edf),
@@ -41,6 +42,7 @@ pub const ALL: [Reader; 9] = [
     ("plan", plan),
     ("table", table),
     ("hdf5", hdf5::read),
+    ("petsird", petsird::read),
 ];
 
 /// Bytes that are read at a time, at most: whoever reads decides on them, not the file.

@@ -26,4 +26,5 @@ readers! {
     plan: readers::plan, 5000;
     table: readers::table, 2000;
     hdf5: readers::hdf5::read, 500;
+    petsird: readers::petsird::read, 2000;
 }
