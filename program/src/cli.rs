@@ -14,7 +14,7 @@ use clap::{ArgMatches, Args, CommandFactory, Parser, Subcommand};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-/// From a scan to a volume file: parallel-beam CT
+/// From a scan to a volume file: parallel-beam CT, and time-of-flight PET
 ///
 /// A scan is an NXtomo, a Data Exchange or another HDF5 file; a folder, a pattern or a file of TIFF or EDF images; or PyHST's parameter file. With no option `recon` searches the rotation axis, removes stripes that stand out from
 /// noise, and writes attenuation in 32-bit floating point.

@@ -41,7 +41,9 @@ pub fn run(given: &Pet) -> Result<()> {
 
 /// What was typed.
 fn command() -> String {
-    let quoted = |word: String| match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c)) && !word.is_empty() {
+    let quoted = |word: String| match word.chars().all(|c| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c))
+        && !word.is_empty()
+    {
         true => word,
         false => format!("'{}'", word.replace('\'', "'\\''")),
     };
@@ -117,6 +119,10 @@ impl Quantified {
             isotope: &self.isotope,
             scanner: &self.scanner,
         };
-        pet::images::write(path, &pet::images::Image { values: &self.image, frames: self.frames, shape: self.shape }, &about)
+        pet::images::write(
+            path,
+            &pet::images::Image { values: &self.image, frames: self.frames, shape: self.shape },
+            &about,
+        )
     }
 }

@@ -28,7 +28,8 @@ const BODY: f32 = 0.002;
 /// A map as its file has it, and its unit.
 pub fn read(path: &Path, unit: Option<Unit>, position: Position) -> Result<(Volume, Unit)> {
     let map = read_nifti(path, position)?;
-    let known = [Unit::Millimetres, Unit::Centimetres, Unit::Hounsfield].into_iter().find(|unit| unit.name() == map.unit);
+    let known =
+        [Unit::Millimetres, Unit::Centimetres, Unit::Hounsfield].into_iter().find(|unit| unit.name() == map.unit);
     let unit = unit.or(known).unwrap_or(Unit::Millimetres);
     Ok((map, unit))
 }
@@ -58,7 +59,8 @@ pub fn in_millimetres(pet: &Pet, map: &mut Volume, unit: Unit, kilovolts: f64, d
     }
     for ((what, part), most) in strange(&map.image, 1.0).into_iter().zip([FEW, EDGES]) {
         if part > most {
-            let other = seen.filter(|other| *other != unit).map_or(String::new(), |o| format!(": they look like {}", o.name()));
+            let other =
+                seen.filter(|other| *other != unit).map_or(String::new(), |o| format!(": they look like {}", o.name()));
             let percent = general(100.0 * part, 3);
             doubt(format!("{said}, are {what} in {percent} % of the voxels that attenuate{other}"));
         }

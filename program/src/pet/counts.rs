@@ -73,7 +73,8 @@ impl Pass for Counts<'_> {
             return Ok(());
         }
         frame.prompts += count as u64;
-        let events = CrystalArrays { crystals, times: Array::of(part.times, [count])?, labels: None, first: self.first };
+        let events =
+            CrystalArrays { crystals, times: Array::of(part.times, [count])?, labels: None, first: self.first };
         self.first += count as u64;
         let [views, nz, ny, nx] = self.shape;
         let to = ArrayMut::of(&mut frame.measured, [1, views, nz, ny, nx])?;

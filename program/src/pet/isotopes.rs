@@ -48,11 +48,12 @@ pub const ELEMENTS: [(&str, &str); 26] = [
     ("Tb", "Terbium"),
 ];
 
-const GAMMAS: &str = "sends other photons together with positrons: coincidences with them are counted as scatter or activity";
+const GAMMAS: &str =
+    "sends other photons together with positrons: coincidences with them are counted as scatter or activity";
 /// Those with photons above 400 keV in a tenth of the decays or more, at the time of a positron.
 const WITH_GAMMAS: [&str; 20] = [
-    "O-14", "Na-22", "K-38", "Sc-44", "Mn-52", "Mn-52m", "Co-55", "Cu-60", "Cu-61", "Ga-66", "As-70", "As-72", "As-74", "Br-76", "Rb-82",
-    "Nb-90", "Tc-94m", "I-120", "I-124", "Tb-152",
+    "O-14", "Na-22", "K-38", "Sc-44", "Mn-52", "Mn-52m", "Co-55", "Cu-60", "Cu-61", "Ga-66", "As-70", "As-72", "As-74",
+    "Br-76", "Rb-82", "Nb-90", "Tc-94m", "I-120", "I-124", "Tb-152",
 ];
 
 /// All of the table, and their codes.
@@ -156,7 +157,8 @@ mod tests {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../cbindings/python/isocenter/_isotopes.py");
         let text = std::fs::read_to_string(path).expect("Python's table");
         let body = text.split("_TABLE = (").nth(1).expect("a table").split("\n\n").next().expect("its end");
-        let rows: Vec<Vec<&str>> = body.split("(\"").skip(1).map(|row| row.split(", ").map(str::trim).collect()).collect();
+        let rows: Vec<Vec<&str>> =
+            body.split("(\"").skip(1).map(|row| row.split(", ").map(str::trim).collect()).collect();
         assert_eq!(rows.len(), table().len());
         for (row, (isotope, code)) in rows.iter().zip(table()) {
             let unit = |name: &str| match name {
@@ -177,7 +179,10 @@ mod tests {
         for (name, meaning) in ELEMENTS {
             assert!(text.contains(&format!("\"{name}\": \"{meaning}\"")), "{name}");
         }
-        assert_eq!(text.split("ELEMENTS = {").nth(1).and_then(|t| t.split('}').next()).map(|t| t.matches(':').count()), Some(26));
+        assert_eq!(
+            text.split("ELEMENTS = {").nth(1).and_then(|t| t.split('}').next()).map(|t| t.matches(':').count()),
+            Some(26)
+        );
         let listed = text.split("dict.fromkeys((").nth(1).and_then(|t| t.split(')').next()).expect("a list");
         assert_eq!(listed.matches('-').count(), WITH_GAMMAS.len());
         assert!(WITH_GAMMAS.iter().all(|name| listed.contains(&format!("\"{name}\""))));

@@ -100,7 +100,8 @@ impl Lattice {
         let azimuths = given.azimuths.unwrap_or_else(|| ((PI / step).ceil() as usize).max(AZIMUTHS));
         // An odd number: one of them is 0.
         let tilts = given.tilts.unwrap_or_else(|| 2 * (max_tilt / step).floor() as usize + 1);
-        let made = Self { shape: [slices, size, size], voxel, centre, azimuths, tilts, max_tilt, tof_fwhm, width: line };
+        let made =
+            Self { shape: [slices, size, size], voxel, centre, azimuths, tilts, max_tilt, tof_fwhm, width: line };
         map.map_or(Ok(()), |map| made.check(map))?;
         Ok(made)
     }
@@ -128,7 +129,10 @@ impl Lattice {
     /// A plan; crystals are about the lattice's centre.
     pub fn plan(&self, context: Arc<Context>, scanner: &Scanner) -> Result<Pet> {
         let mut pet = Pet::new(context);
-        pet.set_geometry(Plan::new(self.shape, [self.voxel; 3])?, Views::grid(self.azimuths, self.tilts, self.max_tilt)?)?;
+        pet.set_geometry(
+            Plan::new(self.shape, [self.voxel; 3])?,
+            Views::grid(self.azimuths, self.tilts, self.max_tilt)?,
+        )?;
         pet.set_response(Response {
             tof_fwhm_ps: self.tof_fwhm,
             radial: Radial::Constant(self.width),

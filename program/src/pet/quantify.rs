@@ -13,9 +13,10 @@ use super::report;
 use super::restored::restored;
 use super::time::{acquisition, duration};
 use super::told::general;
+use crate::status::unreadable;
 use crate::stopwatch::Stopwatch;
 use crate::watch::Watch;
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::{Context as _, Result, anyhow, bail, ensure};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::context::Context;
 use isocenter::cpu::buffer::Buffer;
@@ -80,8 +81,12 @@ pub struct Found {
 impl Found {
     /// For programs.
     pub fn event(&self) -> Value {
-        let dropped: serde_json::Map<_, _> = listed(&self.dropped).into_iter().map(|(cause, n)| (cause.replace(' ', "_"), n.into())).collect();
-        let passes = self.history.iter().map(|one| json!({"log_likelihood": one.log_likelihood, "penalty": one.penalty, "change": one.change}));
+        let dropped: serde_json::Map<_, _> =
+            listed(&self.dropped).into_iter().map(|(cause, n)| (cause.replace(' ', "_"), n.into())).collect();
+        let passes = self
+            .history
+            .iter()
+            .map(|one| json!({"log_likelihood": one.log_likelihood, "penalty": one.penalty, "change": one.change}));
         json!({
             "start": self.start, "duration": self.duration, "prompts": self.prompts, "delays": self.delays, "counted": self.counted, "dropped": dropped,
             "randoms": self.randoms, "scatter": self.scatter, "scatter_scale": self.scale, "tails": self.tails, "sensitivity": self.sensitivity,
@@ -124,18 +129,22 @@ impl Quantified {
 ///
 /// Prompts are counted in histo-images, randoms are made of the delays, scatter of images, the attenuation, and the file's energy window, all with the factors of the
 /// file's crystals and their efficiencies.
-pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, watch: &Watch, doubts: &Doubts) -> Result<Quantified> {
+pub fn quantify(
+    opened: Opened,
+    given: &Reconstruction,
+    context: Arc<Context>,
+    watch: &Watch,
+    doubts: &Doubts,
+) -> Result<Quantified> {
     let mut stopwatch = Stopwatch::default();
     let doubt = |words: String| doubts.tell(words);
     let spans = given.activity.frames();
     check_frames(&spans)?;
     let scanner = opened.understood(Scanner::new(&opened.header, given.lattice.depth))?;
     let said = opened.understood(Said::new(&opened.header))?;
-    ensure!(
-        said.stores[0],
-        "{} has no coincidences: they have to be sorted from its singles first",
-        opened.path.display()
-    );
+    let path = opened.path.display();
+    let none = || unreadable(anyhow!("{path} has no coincidences: they have to be sorted from its singles first"));
+    said.stores[0].then_some(()).ok_or_else(none)?;
     let isotope = isotope(&opened, &said, &given.activity, &doubt)?;
     let position = position(&said, given.map.position, &doubt);
     let shift = if given.map.no_alignment { [0.0; 3] } else { said.shift()? };
@@ -162,15 +171,16 @@ pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, w
     let events = Events::read(opened, &scanner, &spans, randoms, &mut counts)?;
     let frames = counts.frames;
     stopwatch.stage("events");
-    if std::env::var_os("TMPX").is_some() { let mut u: libc::rusage = unsafe { std::mem::zeroed() }; unsafe { libc::getrusage(libc::RUSAGE_SELF, &mut u) }; eprintln!("{:?} user {}.{:06} sys {}.{:06}", computed_in(&stopwatch), u.ru_utime.tv_sec, u.ru_utime.tv_usec, u.ru_stime.tv_sec, u.ru_stime.tv_usec); std::process::exit(0) }
     events.doubts.iter().cloned().for_each(&doubt);
-    ensure!(!events.moves, "bed or gantry move in {}: events of several places are in one image", path.display());
+    let moves =
+        || unreadable(anyhow!("bed or gantry move in {}: events of several places are in one image", path.display()));
+    (!events.moves).then_some(()).ok_or_else(moves)?;
     if events.has_dead_time && given.activity.live == 1.0 {
         doubt("the file has dead times, which are not used: give --live, the part of the time in which the scanner was ready".into());
     }
     let mut found: Vec<_> = frames.iter().enumerate().map(|(k, frame)| told(&events, k, frame)).collect();
     doubt_pairs(&found, &doubt);
-    check_counts(&found, &events, &frames, is_needed, &doubt)?;
+    check_counts(&found, &events, &frames, is_needed, &doubt).map_err(unreadable)?;
     let mut scan = Scan {
         pet,
         scanner: &scanner,
@@ -199,7 +209,18 @@ pub fn quantify(opened: Opened, given: &Reconstruction, context: Arc<Context>, w
     let mut settings = settings(&lattice, shape, &scanner, given, (&isotope, position), map.as_ref(), shift);
     settings.push(("computed in", computed_in(&scan.stopwatch)));
     let frames = if spans.is_empty() { None } else { Some(spans.len()) };
-    Ok(Quantified { image, frames, shape, voxel: lattice.voxel, centre, found, isotope, settings, position, scanner: scanner.model })
+    Ok(Quantified {
+        image,
+        frames,
+        shape,
+        voxel: lattice.voxel,
+        centre,
+        found,
+        isotope,
+        settings,
+        position,
+        scanner: scanner.model,
+    })
 }
 
 /// A shape along other axes.
@@ -208,7 +229,12 @@ fn turned(turn: Turn, [nz, ny, nx]: [usize; 3]) -> [usize; 3] {
     [z, y, x]
 }
 
-fn map(given: &Reconstruction, scanner: &Scanner, position: Position, shift: [f64; 3]) -> Result<Option<(Volume, super::options::Unit)>> {
+fn map(
+    given: &Reconstruction,
+    scanner: &Scanner,
+    position: Position,
+    shift: [f64; 3],
+) -> Result<Option<(Volume, super::options::Unit)>> {
     let Some(path) = &given.map.attenuation else { return Ok(None) };
     let (map, unit) = attenuation::read(path, given.map.unit, position)?;
     let centre = match given.map.map_centre.as_deref() {
@@ -227,7 +253,9 @@ fn check_frames(spans: &[Span]) -> Result<()> {
         ensure!(span[1] > span[0], "--frame {start} {end}: its end must be after its start");
         if let Some(before) = k.checked_sub(1).map(|before| spans[before][1]).filter(|before| span[0] < *before) {
             let before = general(before, 6);
-            bail!("--frame {start} {end} begins before the end of the one before it, {before} s; frames must ascend and not overlap");
+            bail!(
+                "--frame {start} {end} begins before the end of the one before it, {before} s; frames must ascend and not overlap"
+            );
         }
     }
     Ok(())
@@ -268,18 +296,20 @@ fn isotope(opened: &Opened, said: &Said, given: &ActivityOptions, doubt: &dyn Fn
             }
             found
         }
-        None if !nuclide.is_empty() && known.is_none() && !numbers => bail!(
-            "{} names its isotope {nuclide}, which is not one that is known: give --isotope, one of {}, or --half-life and --branching",
-            opened.path.display(),
-            isotopes::names()
-        ),
+        None if !nuclide.is_empty() && known.is_none() && !numbers => {
+            let (path, names) = (opened.path.display(), isotopes::names());
+            return Err(unreadable(anyhow!(
+                "{path} names its isotope {nuclide}, which is not one that is known: give --isotope, one of {names}, or --half-life and --branching"
+            )));
+        }
         None if nuclide.is_empty() && !numbers => {
             doubt("the file does not name its isotope, which is taken to be F-18: give --isotope".into());
             isotopes::known("F-18")
         }
         None => known.clone(),
     };
-    let name = found.as_ref().map(|one| one.name.clone()).or_else(|| given.isotope.clone()).unwrap_or_else(|| nuclide.clone());
+    let name =
+        found.as_ref().map(|one| one.name.clone()).or_else(|| given.isotope.clone()).unwrap_or_else(|| nuclide.clone());
     let half_life = given.half_life.or(found.as_ref().map(|one| one.half_life));
     let branching = given.branching.or(found.as_ref().map(|one| one.branching));
     let (half_life, branching) = half_life.zip(branching).context("an isotope without half-life")?;
@@ -296,7 +326,9 @@ fn position(said: &Said, given: Option<Position>, doubt: &dyn Fn(String)) -> Pos
     }
     if said.position.is_none() && !lies.is_empty() {
         let names = super::position::NAMES.join(", ");
-        doubt(format!("the file says that the patient lies {lies}, which is none of {names}: HFS is taken, give --position"));
+        doubt(format!(
+            "the file says that the patient lies {lies}, which is none of {names}: HFS is taken, give --position"
+        ));
     }
     said.position.unwrap_or_default()
 }
@@ -335,17 +367,28 @@ fn doubt_pairs(found: &[Found], doubt: &dyn Fn(String)) {
 }
 
 /// What no image at all can be made of is an error; of single frames it is told.
-fn check_counts(found: &[Found], events: &Events, frames: &[Frame], randoms: bool, doubt: &dyn Fn(String)) -> Result<()> {
+fn check_counts(
+    found: &[Found],
+    events: &Events,
+    frames: &[Frame],
+    randoms: bool,
+    doubt: &dyn Fn(String),
+) -> Result<()> {
     let sum = |of: fn(&Found) -> u64| found.iter().map(of).sum::<u64>();
     let (prompts, delays, several) = (sum(|of| of.prompts), sum(|of| of.delays), found.len() > 1);
     let in_frames = if several { " in any frame" } else { "" };
     ensure!(prompts > 0 || delays > 0, "there are no events{in_frames}");
-    ensure!(prompts > 0, "there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made");
+    ensure!(
+        prompts > 0,
+        "there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made"
+    );
     ensure!(
         !randoms || delays > 0,
         "there are prompts without delays, of which randoms are made: give --no-randoms if there are none, or they were taken off"
     );
-    let causes = || listed(&found[0].dropped).into_iter().map(|(cause, n)| format!("{n} {cause}")).collect::<Vec<_>>().join(", ");
+    let causes = || {
+        listed(&found[0].dropped).into_iter().map(|(cause, n)| format!("{n} {cause}")).collect::<Vec<_>>().join(", ")
+    };
     ensure!(sum(|of| of.counted) > 0, "none of {prompts} prompts are in the lattice: {}", causes());
     for (k, of) in found.iter().enumerate() {
         let frame = |with: &str| if several { format!(" {with} frame {k}") } else { String::new() };
@@ -361,7 +404,9 @@ fn check_counts(found: &[Found], events: &Events, frames: &[Frame], randoms: boo
             doubt(format!("there are no {prompts} in frame {k}: its image is 0"));
         } else if randoms && frames[k].sums.iter().all(|n| *n == 0) {
             let frame = frame("in");
-            doubt(format!("there are prompts without delays in the field of view{frame}: there are taken to be no randoms"));
+            doubt(format!(
+                "there are prompts without delays in the field of view{frame}: there are taken to be no randoms"
+            ));
         }
     }
     Ok(())
@@ -397,7 +442,9 @@ fn doubt_header(said: &Said, scanner: &Scanner, doubt: &dyn Fn(String)) {
     }
     if resolution > 1.0 {
         let resolution = general(resolution, 6);
-        doubt(format!("the file's energy resolution, {resolution} of 511 keV, is more than all of it: it may be in percent or keV"));
+        doubt(format!(
+            "the file's energy resolution, {resolution} of 511 keV, is more than all of it: it may be in percent or keV"
+        ));
     }
     if scanner.turn != Turn::NONE {
         let axis = ["x", "y", "z"][scanner.turn.0[2]];
@@ -590,7 +637,9 @@ impl Scan<'_> {
         }
         if let Some(last) = of.history.last().filter(|last| last.change > UNSETTLED) {
             let (passes, change) = (of.history.len(), general(last.change, 2));
-            (self.doubt)(format!("the last of {passes} passes changed the image by {change} of it: it has not settled"));
+            (self.doubt)(format!(
+                "the last of {passes} passes changed the image by {change} of it: it has not settled"
+            ));
         }
         Ok(image)
     }
@@ -668,14 +717,21 @@ fn settings(
             format!("{} azimuths x {} tilts to {} rad", lattice.azimuths, lattice.tilts, general(lattice.max_tilt, 3)),
         ),
         ("response", format!("{} ps, {} mm across", general(lattice.tof_fwhm, 4), general(lattice.width, 3))),
-        ("energy window", when(resolution != 0.0, format!("{lower} to {upper} keV, resolution {}", general(resolution, 3)))),
+        (
+            "energy window",
+            when(resolution != 0.0, format!("{lower} to {upper} keV, resolution {}", general(resolution, 3))),
+        ),
         ("gantry alignment", when(shift != [0.0; 3], format!("map and image are shifted by {shifts} mm"))),
         ("efficiencies", if scanner.efficiencies.is_some() { "of the file" } else { "1" }.into()),
         ("attenuation", of_map),
         ("half-life, branching", format!("{} s, {}", number(isotope.half_life), general(isotope.branching, 4))),
         (
             "reference time",
-            if delay > 0.0 { format!("{} s before the start of the scan", number(delay)) } else { "start of the scan".into() },
+            if delay > 0.0 {
+                format!("{} s before the start of the scan", number(delay))
+            } else {
+                "start of the scan".into()
+            },
         ),
         ("live, calibration", format!("{}, {}", number(live), number(calibration))),
         (

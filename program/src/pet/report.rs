@@ -28,11 +28,14 @@ pub fn numbers(of: &Found) -> Vec<(&'static str, String)> {
         0 => "none".into(),
         _ => format!("{} ({:.1} %)", grouped(v), 100.0 * v / counted),
     };
-    let dropped: Vec<_> = listed(&of.dropped).into_iter().map(|(cause, n)| format!("{} {cause}", grouped(n as f64))).collect();
+    let dropped: Vec<_> =
+        listed(&of.dropped).into_iter().map(|(cause, n)| format!("{} {cause}", grouped(n as f64))).collect();
     let last = of.history.last();
     let change = last.filter(|last| last.change > 0.0);
-    let change = change.map_or(String::new(), |last| format!(", the last changed the image by {}", general(last.change, 2)));
-    let penalty = |v: f64| if of.strength > 0.0 { format!(", less {} of the prior", general(v, 5)) } else { String::new() };
+    let change =
+        change.map_or(String::new(), |last| format!(", the last changed the image by {}", general(last.change, 2)));
+    let penalty =
+        |v: f64| if of.strength > 0.0 { format!(", less {} of the prior", general(v, 5)) } else { String::new() };
     let mut rows = vec![
         ("time", format!("{} to {} s", general(of.start, 6), general(of.start + of.duration, 6))),
         ("prompts", grouped(of.prompts as f64)),
@@ -43,7 +46,11 @@ pub fn numbers(of: &Found) -> Vec<(&'static str, String)> {
         ("scatter", part(of.scatter)),
         (
             "scatter's scale",
-            if of.tails > 0.0 { format!("{:.3} by {} counts of tails", of.scale, grouped(of.tails)) } else { "none".into() },
+            if of.tails > 0.0 {
+                format!("{:.3} by {} counts of tails", of.scale, grouped(of.tails))
+            } else {
+                "none".into()
+            },
         ),
         ("trues", part(counted - of.randoms - of.scatter)),
         ("sensitivity", format!("{} counts a voxel a {UNIT}", general(of.sensitivity, 4))),
@@ -113,7 +120,11 @@ fn convergence(page: &mut String, found: &[Found]) -> Result<()> {
     for (k, of) in found.iter().enumerate() {
         let changes: Vec<_> = passes(of, |one| one.change).filter(|[_, change]| *change > 0.0).collect();
         let (points, label, caption) = match changes.len() {
-            0 | 1 => (passes(of, |one| one.log_likelihood).collect(), "log-likelihood", "what passes make larger, of the images that they met"),
+            0 | 1 => (
+                passes(of, |one| one.log_likelihood).collect(),
+                "log-likelihood",
+                "what passes make larger, of the images that they met",
+            ),
             _ => {
                 let points: Vec<_> = changes.iter().map(|[pass, change]| [*pass, change.log10()]).collect();
                 (points, "log10 of the change", "how much of the image each pass changed")

@@ -61,10 +61,12 @@ mod tests {
         // With it the slope of the likelihood is 0: the sum of d p / (f p + b) is that of p.
         let (measured, projected, additive) = ([9, 3, 1], [1.0f32, 2.0, 4.0], [2.0f32, 1.0, 0.5]);
         let factor = restored(&measured, &[1.0; 3], &projected, Some(&additive));
-        let slope: f64 = (0..3).map(|k| {
-            let [d, p, b] = [measured[k] as f64, projected[k].into(), additive[k].into()];
-            d * p / (factor * p + b) - p
-        }).sum();
+        let slope: f64 = (0..3)
+            .map(|k| {
+                let [d, p, b] = [measured[k] as f64, projected[k].into(), additive[k].into()];
+                d * p / (factor * p + b) - p
+            })
+            .sum();
         assert!(slope.abs() < 1e-4, "{factor}: {slope}");
         assert_eq!(restored(&[1, 2], &[0.0; 2], &[1.0; 2], None), 1.0);
     }

@@ -25,7 +25,10 @@ fn whole_blocks_are_read() {
         let frame = &event(&all, "image")["frames"][0];
         assert_eq!((frame["prompts"].as_u64(), frame["duration"].as_f64()), (Some(4001), Some(2.0)), "{cut}");
         let doubt = all.iter().filter_map(|one| one["text"].as_str()).find(|words| words.contains("is not whole"));
-        assert!(doubt.is_some_and(|words| words.contains("2 blocks of events to 2 s are in the image")), "{cut}: {doubt:?}");
+        assert!(
+            doubt.is_some_and(|words| words.contains("2 blocks of events to 2 s are in the image")),
+            "{cut}: {doubt:?}"
+        );
     }
     std::fs::write(&list, [&header[..], &parts[0][..40]].concat()).expect("a file");
     let (told, status) = refused(&[&[text(&list), "-o", text(&out)][..], &QUICK].concat());
@@ -55,7 +58,10 @@ fn a_long_block_is_whole_or_left_out() {
 fn other_bytes() {
     let folder = Folder::new("pet-bytes");
     let list = folder.path("scan.petsird");
-    let scanner = writer::Scanner { efficiencies: vec![1.0; 8], ..writer::Scanner::blocks(4, [2, 1], 6.0, 60.0, vec![-9.0, 0.0, 9.0]) };
+    let scanner = writer::Scanner {
+        efficiencies: vec![1.0; 8],
+        ..writer::Scanner::blocks(4, [2, 1], 6.0, 60.0, vec![-9.0, 0.0, 9.0])
+    };
     let event = |k: u32| [4 + k % 4, k % 4, k % 2];
     let events: Vec<_> = (0..10).map(event).collect();
     let block = Block { time: [0, 1000], prompts: events.clone(), delays: events };

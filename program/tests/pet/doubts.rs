@@ -41,7 +41,8 @@ fn f18() -> Exam {
 fn a_file_alone_is_told() {
     let folder = Folder::new("pet-told");
     let list = folder.path("a list.petsird");
-    let exam = Exam { nuclide: "Fluorine-18".into(), position: ["feet-first".into(), "recumbent".into(), "prone".into()] };
+    let exam =
+        Exam { nuclide: "Fluorine-18".into(), position: ["feet-first".into(), "recumbent".into(), "prone".into()] };
     write(&list, &small(), Some(&exam), &[block(0, 100, 10)]);
     let output = run(&[text(&list)]);
     assert_eq!(
@@ -64,7 +65,8 @@ fn doubts_are_told() {
         let base = [text(&list), "-o", text(&out)];
         done(&[&base[..], &QUICK, more].concat())
     };
-    let exam = |nuclide: &str, position: [&str; 3]| Exam { nuclide: nuclide.into(), position: position.map(String::from) };
+    let exam =
+        |nuclide: &str, position: [&str; 3]| Exam { nuclide: nuclide.into(), position: position.map(String::from) };
     let mut strange = small();
     (strange.calibration, strange.energies, strange.energy_resolution) = (1.5, vec![0.4, 0.6], 11.0);
     strange.alignment = Some([[1.0, 0.0, 0.0, 5.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, -3.0]]);
@@ -83,7 +85,13 @@ fn doubts_are_told() {
     }
     assert!(!told.contains("isoc_") && !told.contains("options."), "{told}");
     let page = std::fs::read_to_string(folder.path("image.html")).expect("a report");
-    for word in ["energy window, 0.4 to 0.6 keV", "map and image are shifted by 5, 0, -3 mm", "data:image/png", "6,000", "isocenter pet "] {
+    for word in [
+        "energy window, 0.4 to 0.6 keV",
+        "map and image are shifted by 5, 0, -3 mm",
+        "data:image/png",
+        "6,000",
+        "isocenter pet ",
+    ] {
         assert!(page.contains(word), "{word}: {page}");
     }
     let told = words(&[]);
@@ -109,7 +117,8 @@ fn doubts_are_told() {
         assert!(told.contains(word), "{word}: {told}");
     }
     // Dead time; delays without any in the field of view are told, and --no-randoms leaves them out.
-    let bytes = [writer::header(&small(), Some(&f18())), writer::dead_time(), writer::blocks(&[block(0, 3000, 0)])].concat();
+    let bytes =
+        [writer::header(&small(), Some(&f18())), writer::dead_time(), writer::blocks(&[block(0, 3000, 0)])].concat();
     std::fs::write(&list, bytes).expect("a file");
     let told = words(&["--no-randoms"]);
     assert!(told.contains("dead times, which are not used: give --live"), "{told}");
@@ -119,7 +128,10 @@ fn doubts_are_told() {
     parted.groups = (0..10).map(|m| (0..=m).map(|n| if m - n == 5 && n > 0 { 0 } else { -1 }).collect()).collect();
     write(&list, &parted, Some(&f18()), &[block(0, 3000, 200)]);
     let told = words(&[]);
-    assert!(told.contains("600 of 3000 prompts are of pairs of crystals that the file says are not measured"), "{told}");
+    assert!(
+        told.contains("600 of 3000 prompts are of pairs of crystals that the file says are not measured"),
+        "{told}"
+    );
     // Maps in other units, and with rounding.
     write(&list, &small(), Some(&f18()), &[block(0, 3000, 200)]);
     let foam: Vec<f32> = (0..8000).map(|k| if k == 7 { -1e-9 } else { 0.025 }).collect();

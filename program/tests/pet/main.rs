@@ -1,9 +1,9 @@
 //! `isocenter pet`: lists of events that the tests write, to images of which the truth is known.
 
-#[path = "../folder/mod.rs"]
-mod folder;
 mod damaged;
 mod doubts;
+#[path = "../folder/mod.rs"]
+mod folder;
 mod images;
 mod refused;
 mod scans;

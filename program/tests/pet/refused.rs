@@ -49,13 +49,22 @@ fn scanners_that_are_none() {
     let flat: Rigid = [[1.0, 0.0, 0.0, 0.0], [0.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
     for (change, word) in [
         (&|s: &mut writer::Scanner| s.modules.clear() as _, "has no crystals"),
-        (&|s: &mut writer::Scanner| s.edges = vec![1.0, 1.0], "2 edges of time bins; there must be 2 at least, ascending"),
+        (
+            &|s: &mut writer::Scanner| s.edges = vec![1.0, 1.0],
+            "2 edges of time bins; there must be 2 at least, ascending",
+        ),
         (&|s: &mut writer::Scanner| s.edges[3] = f32::NAN, "edges of time bins are not all finite"),
         (&|s: &mut writer::Scanner| s.efficiencies = vec![1.0; 7], "7 detection efficiencies; their 120 crystals"),
         (&|s: &mut writer::Scanner| s.efficiencies = vec![-1.0; 120], "efficiencies below 0"),
         (&|s: &mut writer::Scanner| s.groups = vec![vec![0]; 3], "is not of their 10 and 10 modules"),
-        (&|s: &mut writer::Scanner| s.groups = (0..10).map(|k| vec![-1; k + 1]).collect(), "no pair of modules is in coincidence"),
-        (&|s: &mut writer::Scanner| s.groups = (0..10).map(|k| vec![100; k + 1]).collect(), "has group 100 of 100 pairs"),
+        (
+            &|s: &mut writer::Scanner| s.groups = (0..10).map(|k| vec![-1; k + 1]).collect(),
+            "no pair of modules is in coincidence",
+        ),
+        (
+            &|s: &mut writer::Scanner| s.groups = (0..10).map(|k| vec![100; k + 1]).collect(),
+            "has group 100 of 100 pairs",
+        ),
         (&|s: &mut writer::Scanner| s.crystal[0] = 0.0, "crystals are no boxes"),
         (&|s: &mut writer::Scanner| s.crystal[1] = 2e5, "within 100000 mm"),
     ] as [(&dyn Fn(&mut writer::Scanner), &str); 10]
@@ -95,7 +104,10 @@ fn scans_that_make_no_image() {
     assert!(of(&["--attenuation", text(&folder.path("nowhere.nii"))]).contains("nowhere.nii"));
     nifti(&map, &[0.0096; 64], [4; 3], 4.0, "1/mm");
     assert!(of(&["--attenuation", text(&map), "--size", "20"]).contains("pad the map with what is there"));
-    assert!(of(&["--attenuation", text(&map), "--map-centre", "0", "500", "0"]).contains("may be in another frame (--map-centre)"));
+    assert!(
+        of(&["--attenuation", text(&map), "--map-centre", "0", "500", "0"])
+            .contains("may be in another frame (--map-centre)")
+    );
     let [units, negative] = [vec![-1000.0; 8000], vec![-0.01; 8000]];
     nifti(&map, &units, [20; 3], 4.0, "");
     assert!(of(&["--attenuation", text(&map)]).contains("are Hounsfield units: give --unit HU"));
@@ -114,8 +126,13 @@ fn scans_that_make_no_image() {
         write(&list, &scanner, Some(&Exam { nuclide: nuclide.into(), ..Exam::default() }), blocks);
         of(&[])
     };
-    assert!(with("Xx-3", &|_| (), &good).contains("names its isotope Xx-3, which is not one that is known: give --isotope"));
-    assert!(with("F-18", &|_| (), &[block(0, 1000, 0)]).contains("prompts without delays, of which randoms are made: give --no-randoms"));
+    assert!(
+        with("Xx-3", &|_| (), &good).contains("names its isotope Xx-3, which is not one that is known: give --isotope")
+    );
+    assert!(
+        with("F-18", &|_| (), &[block(0, 1000, 0)])
+            .contains("prompts without delays, of which randoms are made: give --no-randoms")
+    );
     assert!(with("F-18", &|_| (), &[block(0, 0, 10)]).contains("delays without prompts"));
     assert!(with("F-18", &|_| (), &[]).contains("there are no events"));
     let none = writer::Block { time: [5, 5], ..block(0, 1000, 100) };

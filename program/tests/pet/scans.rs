@@ -59,8 +59,10 @@ impl Simulated {
         pet.set_scanner(plan(&scanner));
         let bodies = [object(70.0, 60.0, [0.0; 2], 1.0, 0.0), object(20.0, 60.0, [35.0, -10.0], 2.0, 0.0)];
         let water = object(75.0, 72.0, [0.0; 2], 0.0, 0.0096);
-        let [active, all] = [bodies.to_vec(), [&bodies[..], &[water]].concat()].map(|o| Phantom::new(o).expect("a phantom"));
-        let background = Background { randoms: 0.2, window: 900.0, compton: Some(EnergyWindow::default()), ..Background::default() };
+        let [active, all] =
+            [bodies.to_vec(), [&bodies[..], &[water]].concat()].map(|o| Phantom::new(o).expect("a phantom"));
+        let background =
+            Background { randoms: 0.2, window: 900.0, compton: Some(EnergyWindow::default()), ..Background::default() };
         let (prompts, tally) = listed(&pet, &scanner, (&all, background), events, 1);
         // Nearly all of them: there are no scans without trues.
         let background = Background { randoms: 0.999_999, window: 900.0, ..Background::default() };
@@ -105,7 +107,9 @@ impl Simulated {
 fn plan(of: &Scanner) -> isocenter::pet::scanner::Scanner {
     let elements = of.elements.len();
     let middle = of.crystal.map(|side| f64::from(side) / 2.0);
-    let moved = |place: &writer::Rigid, at: [f64; 3]| place.map(|row| (0..3).map(|k| f64::from(row[k]) * at[k]).sum::<f64>() + f64::from(row[3]));
+    let moved = |place: &writer::Rigid, at: [f64; 3]| {
+        place.map(|row| (0..3).map(|k| f64::from(row[k]) * at[k]).sum::<f64>() + f64::from(row[3]))
+    };
     let position = |k: usize| moved(&of.modules[k / elements], moved(&of.elements[k % elements], middle));
     let normal = |k: usize| of.modules[k / elements].map(|row| -f64::from(row[0]));
     let [_, width, height] = of.crystal.map(f64::from);

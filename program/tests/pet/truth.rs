@@ -6,7 +6,7 @@ use crate::writer::{Exam, turned};
 use crate::{done, event, events, text};
 
 /// Words for the lattice and views of the simulation.
-pub const WORDS: [&str; 8] = ["--voxel", "6", "--azimuths", "16", "--tilts", "3", "--max-tilt", "0.3"];
+pub const WORDS: [&str; 8] = ["--voxel", "6", "--azimuths", "12", "--tilts", "3", "--max-tilt", "0.3"];
 
 /// Of voxels of the simulation, by x, y and z in mm: all, those about the hot cylinder, and the half of the warm one that is away from it. They reach beyond edges, which are blurred.
 const REGIONS: [fn([f64; 3]) -> bool; 3] =
@@ -20,7 +20,8 @@ fn means(image: &[f32], truth: &[f32]) -> [f64; 3] {
         at.map(|(j, n)| (j as f64 - (n as f64 - 1.0) / 2.0) * VOXEL)
     };
     REGIONS.map(|is_of| {
-        let of = |values: &[f32]| (0..truth.len()).filter(|k| is_of(place(*k))).map(|k| f64::from(values[k])).sum::<f64>();
+        let of =
+            |values: &[f32]| (0..truth.len()).filter(|k| is_of(place(*k))).map(|k| f64::from(values[k])).sum::<f64>();
         of(image) / of(truth)
     })
 }
@@ -48,7 +49,8 @@ fn activity_is_right() {
     let number = |name: &str| frame[name].as_f64().unwrap_or_else(|| panic!("{name}: {frame}"));
     assert_eq!(number("prompts") as usize, scan.prompts.len());
     assert_eq!(number("delays") as usize, scan.delays.len());
-    let dropped: f64 = frame["dropped"].as_object().expect("causes").values().filter_map(serde_json::Value::as_f64).sum();
+    let dropped: f64 =
+        frame["dropped"].as_object().expect("causes").values().filter_map(serde_json::Value::as_f64).sum();
     assert_eq!(number("prompts"), number("counted") + dropped);
     assert_eq!((made["isotope"].as_str(), made["position"].as_str()), (Some("F-18"), Some("HFS")));
     // Of those that are sent: the field of view takes as many as of prompts.
@@ -77,7 +79,8 @@ fn activity_is_right() {
     assert_eq!(order, [1, 2, 0]);
     let sides = order.map(|axis| [nx, ny, nz][axis]);
     let steps = order.map(|axis| [1, nx, nx * ny][axis]);
-    let at = |k: usize| k % sides[0] * steps[0] + k / sides[0] % sides[1] * steps[1] + k / (sides[0] * sides[1]) * steps[2];
+    let at =
+        |k: usize| k % sides[0] * steps[0] + k / sides[0] % sides[1] * steps[1] + k / (sides[0] * sides[1]) * steps[2];
     let moved: Vec<_> = (0..scan.map.len()).map(|k| scan.map[at(k)]).collect();
     let other = Simulated { scanner: along(scan.scanner.clone(), 2), ..scan };
     other.write(&list, 3, Some(&exam));

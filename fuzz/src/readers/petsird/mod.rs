@@ -47,7 +47,11 @@ fn file(bytes: &[u8]) -> Vec<u8> {
     // A whole file, some bytes of which are others.
     let event = |k: u32| [k % 7, k % 5, k % 3];
     let count = choices.below(40) as u32;
-    let block = |k: u32| Block { time: [k, k + 1], prompts: (0..count).map(event).collect(), delays: (0..k).map(event).collect() };
+    let block = |k: u32| Block {
+        time: [k, k + 1],
+        prompts: (0..count).map(event).collect(),
+        delays: (0..k).map(event).collect(),
+    };
     let mut file = [header, writer::blocks(&[block(0), block(1), block(2)])].concat();
     let first = MAGIC.len() + if choices.once_in(2) { 0 } else { SCHEMA.len() };
     for change in choices.rest().chunks_exact(3) {

@@ -2,7 +2,8 @@
 
 /// (b, c, d) of a rotation, and the factor of its last column: -1 of one that mirrors.
 pub fn quaternion(mut r: [[f64; 3]; 3]) -> ([f64; 3], f64) {
-    let determinant = r[0][0] * (r[1][1] * r[2][2] - r[1][2] * r[2][1]) - r[0][1] * (r[1][0] * r[2][2] - r[1][2] * r[2][0])
+    let determinant = r[0][0] * (r[1][1] * r[2][2] - r[1][2] * r[2][1])
+        - r[0][1] * (r[1][0] * r[2][2] - r[1][2] * r[2][0])
         + r[0][2] * (r[1][0] * r[2][1] - r[1][1] * r[2][0]);
     let factor = if determinant < 0.0 { -1.0 } else { 1.0 };
     r.iter_mut().for_each(|row| row[2] *= factor);

@@ -66,7 +66,8 @@ fn header(data: &str, image: &Image, about: &About) -> String {
         lines.push(format!("matrix axis label [{number}] := {axis}"));
         lines.push(format!("!matrix size [{number}] := {n}"));
         lines.push(format!("scaling factor (mm/pixel) [{number}] := {side}"));
-        lines.push(format!("first pixel offset (mm) [{number}] := {}", about.centre[k] - (n as f64 - 1.0) / 2.0 * side));
+        lines
+            .push(format!("first pixel offset (mm) [{number}] := {}", about.centre[k] - (n as f64 - 1.0) / 2.0 * side));
     }
     let frames = image.frames.unwrap_or(1);
     lines.push(format!("number of time frames := {frames}"));

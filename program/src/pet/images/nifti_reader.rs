@@ -106,7 +106,8 @@ fn parse(bytes: &[u8], position: Position) -> Result<Volume> {
     let sides = columns.map(length);
     let order = straight(&columns, &sides, &count_of)?;
     let middle = count_of.map(|n| n as f64 / 2.0 - 0.5);
-    let centre = scanner([0, 1, 2].map(|row| dot([affine[row][0], affine[row][1], affine[row][2]], middle) + affine[row][3]));
+    let centre =
+        scanner([0, 1, 2].map(|row| dot([affine[row][0], affine[row][1], affine[row][2]], middle) + affine[row][3]));
     let steps = [1, count_of[0], count_of[0] * count_of[1]];
     let [nx, ny, nz] = order.map(|k| count_of[k]);
     let along = [0, 1, 2].map(|axis| {
@@ -254,8 +255,12 @@ mod tests {
                     let read = parse(&bytes, position).expect("a volume");
                     assert_eq!((read.image, read.shape, read.unit.as_str()), (values.clone(), [2, 3, 4], "Bq/ml"));
                     // Places have 24 bits in a file.
-                    let off = |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
-                    assert!(off(read.voxel, [1.5, 2.0, 4.0]) < 1e-5 && off(read.centre, [10.0, -20.0, 30.0]) < 1e-5, "{name}");
+                    let off =
+                        |a: [f64; 3], b: [f64; 3]| a.iter().zip(b).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+                    assert!(
+                        off(read.voxel, [1.5, 2.0, 4.0]) < 1e-5 && off(read.centre, [10.0, -20.0, 30.0]) < 1e-5,
+                        "{name}"
+                    );
                 }
             }
         }
@@ -265,7 +270,9 @@ mod tests {
     #[test]
     fn axes_of_any_order() {
         let (_, mut bytes) = written("a.nii", Position::default());
-        for (at, value) in [(280, 0.0), (284, 2.0), (288, 0.0), (296, 0.0), (300, 0.0), (304, 3.0), (312, 1.0), (316, 0.0), (320, 0.0)] {
+        for (at, value) in
+            [(280, 0.0), (284, 2.0), (288, 0.0), (296, 0.0), (300, 0.0), (304, 3.0), (312, 1.0), (316, 0.0), (320, 0.0)]
+        {
             bytes[at..at + 4].copy_from_slice(&f32::to_le_bytes(value));
         }
         let read = parse(&bytes, Position::default()).expect("a volume");

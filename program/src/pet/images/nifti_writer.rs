@@ -42,7 +42,11 @@ impl Header {
 pub fn write(path: &Path, image: &Image, about: &About, is_packed: bool) -> Result<Vec<PathBuf>> {
     let [nz, ny, nx] = image.shape;
     let most = [nx, ny, nz, image.frames.unwrap_or(1)].into_iter().max().unwrap_or(0);
-    ensure!(most <= i16::MAX as usize, "NIfTI has {} voxels along a side at most, and frames; there are {most}", i16::MAX);
+    ensure!(
+        most <= i16::MAX as usize,
+        "NIfTI has {} voxels along a side at most, and frames; there are {most}",
+        i16::MAX
+    );
     let mut all = header(image, about).0.to_vec();
     all.extend(bytes(image.values));
     let all = if is_packed { gzip::packed(&all)? } else { all };

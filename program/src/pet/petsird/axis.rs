@@ -41,7 +41,10 @@ impl Turn {
         found.sort_by_key(|(d, _)| largest(**d) != 2);
         let (axis, most) = (*found[0].0, largest(*found[0].0));
         let told = axis.map(|v| general(v, 3)).join(", ");
-        ensure!(axis[most].abs() >= parallel, "the scanner's axis is along ({told}); it must be along x, y or z of the file");
+        ensure!(
+            axis[most].abs() >= parallel,
+            "the scanner's axis is along ({told}); it must be along x, y or z of the file"
+        );
         // x, y, z in their order, from the one after the axis on.
         Ok(Self([(most + 1) % 3, (most + 2) % 3, most]))
     }

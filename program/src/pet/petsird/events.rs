@@ -68,7 +68,13 @@ type End = (usize, String);
 impl Events {
     /// Reads all events: a block of them is of the frame in which it begins. Without frames there is one of all; delays are left out unless they are wanted. Of a file
     /// that is not whole, blocks that are whole are read, and it is told.
-    pub fn read(mut opened: Opened, scanner: &Scanner, frames: &[Span], delays: bool, to: &mut dyn Pass) -> Result<Self> {
+    pub fn read(
+        mut opened: Opened,
+        scanner: &Scanner,
+        frames: &[Span],
+        delays: bool,
+        to: &mut dyn Pass,
+    ) -> Result<Self> {
         let whole = [[f64::NEG_INFINITY, f64::INFINITY]];
         let asked = if frames.is_empty() { &whole[..] } else { frames };
         let mut end = None;
@@ -251,7 +257,9 @@ impl<'a> Reader<'a> {
                     let of = if let Value::List(all) = &value { &all[..] } else { std::slice::from_ref(&value) };
                     let mut bits = Vec::new();
                     for one in of.iter().filter(|one| !matches!(one, Value::Nothing)) {
-                        bits.extend(one.part("matrix")?.numbers("places of bed and gantry")?.1.into_iter().map(f64::to_bits));
+                        bits.extend(
+                            one.part("matrix")?.numbers("places of bed and gantry")?.1.into_iter().map(f64::to_bits),
+                        );
                     }
                     self.place = Some((*name == "transforms", bits));
                 }
@@ -326,7 +334,14 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn list(&mut self, stream: &mut Stream, mut count: u64, types: [usize; 2], kind: Kind, to: &mut dyn Pass) -> Result<()> {
+    fn list(
+        &mut self,
+        stream: &mut Stream,
+        mut count: u64,
+        types: [usize; 2],
+        kind: Kind,
+        to: &mut dyn Pass,
+    ) -> Result<()> {
         while count > 0 {
             let room = AT_ONCE - self.batches[kind as usize].len;
             if room == 0 {
@@ -351,7 +366,8 @@ impl<'a> Reader<'a> {
             energies: scanner.energies[kind] as u32,
         });
         let batch = &mut batches[kind as usize];
-        let (crystals, times) = (&mut batch.crystals[2 * batch.len..][..2 * rows], &mut batch.times[batch.len..][..rows]);
+        let (crystals, times) =
+            (&mut batch.crystals[2 * batch.len..][..2 * rows], &mut batch.times[batch.len..][..rows]);
         let one = |((raw, crystals), times): ((&[u32], &mut [u32]), &mut [u32])| {
             let mut seen = [[0u64; 2]; 2];
             for ((raw, crystals), time) in raw.chunks_exact(3).zip(crystals.chunks_exact_mut(2)).zip(times) {
@@ -369,7 +385,8 @@ impl<'a> Reader<'a> {
         let seen = if rows <= CHUNK {
             one(((raw, crystals), times))
         } else {
-            let parts = raw.par_chunks(3 * CHUNK).zip(crystals.par_chunks_mut(2 * CHUNK)).zip(times.par_chunks_mut(CHUNK));
+            let parts =
+                raw.par_chunks(3 * CHUNK).zip(crystals.par_chunks_mut(2 * CHUNK)).zip(times.par_chunks_mut(CHUNK));
             let sum = |a: [[u64; 2]; 2], b: [[u64; 2]; 2]| [0, 1].map(|k| [0, 1].map(|j| a[k][j] + b[k][j]));
             parts.map(one).reduce(|| [[0; 2]; 2], sum)
         };
@@ -415,7 +432,9 @@ impl<'a> Reader<'a> {
         for k in self.cut {
             let ([start, end], found) = (self.found.asked[k].map(|v| general(v, 6)), &self.found.blocks[k]);
             let has = match (found.first(), found.last()) {
-                (Some([first, _]), Some([_, last])) => format!("has the events from {} to {} s", general(*first, 6), general(*last, 6)),
+                (Some([first, _]), Some([_, last])) => {
+                    format!("has the events from {} to {} s", general(*first, 6), general(*last, 6))
+                }
                 _ => "has no events".into(),
             };
             self.found.doubts.push(format!(
@@ -424,7 +443,9 @@ impl<'a> Reader<'a> {
         }
         if self.overlaps > 0 {
             let count = self.overlaps;
-            self.found.doubts.push(format!("{count} blocks of events begin before the one before them ends: their durations are added up"));
+            self.found.doubts.push(format!(
+                "{count} blocks of events begin before the one before them ends: their durations are added up"
+            ));
         }
         Ok(self.found)
     }

@@ -49,7 +49,8 @@ impl Said {
         let alignment = scanner.field("gantryAlignment");
         let alignment = alignment.map(|of| of.part("matrix")?.numbers("gantry alignment")).transpose()?;
         let (isotope, nuclide) = exam.map_or(Ok((None, String::new())), isotope)?;
-        let (position, lies) = exam.and_then(|exam| exam.field("patientOrientation")).map_or((None, String::new()), position);
+        let (position, lies) =
+            exam.and_then(|exam| exam.field("patientOrientation")).map_or((None, String::new()), position);
         let stores = ["prompt", "delayed"].map(|kind| scanner::stored(scanner, kind));
         // Files without a factor have 0.
         let calibration = if factor == 0.0 { 1.0 } else { factor };
@@ -84,7 +85,8 @@ fn isotope(exam: &Value) -> Result<(Option<Isotope>, String)> {
             found.push((isotopes::known(meaning).or_else(|| isotopes::of_code(value)), name.into()));
         }
     }
-    let key = |(isotope, name): &(Option<Isotope>, String)| isotope.as_ref().map_or(name.clone(), |one| one.name.clone());
+    let key =
+        |(isotope, name): &(Option<Isotope>, String)| isotope.as_ref().map_or(name.clone(), |one| one.name.clone());
     match found.first() {
         None => Ok((None, String::new())),
         Some(first) if found.iter().any(|one| key(one) != key(first)) => {
@@ -107,8 +109,11 @@ fn position(said: &Value) -> (Option<Position>, String) {
         "patientOrientationCodeSequence",
         "patientOrientationModifierCodeSequence",
     ];
-    let codes: Vec<[&str; 2]> =
-        names.iter().filter_map(|name| said.field(name)).map(|code| ["codeMeaning", "codeValue"].map(|n| word(code, n))).collect();
+    let codes: Vec<[&str; 2]> = names
+        .iter()
+        .filter_map(|name| said.field(name))
+        .map(|code| ["codeMeaning", "codeValue"].map(|n| word(code, n)))
+        .collect();
     let words = codes.iter().map(|[meaning, value]| if meaning.is_empty() { *value } else { *meaning });
     let words: Vec<_> = words.filter(|word| !word.is_empty()).collect();
     let enters = which(IN.iter().map(|(name, known)| (*name, &known[..])), &codes);

@@ -8,9 +8,9 @@ mod pairs;
 mod scanner;
 
 pub use axis::Turn;
+pub use boxes::{cross, dot, length};
 pub use events::{Events, Kind, Part, Pass, Span};
 pub use exam::Said;
-pub use boxes::{cross, dot, length};
 pub use scanner::Scanner;
 pub(super) use scanner::median;
 
@@ -87,7 +87,9 @@ impl Opened {
             return error;
         }
         let (path, newest) = (self.path.display(), newest());
-        error.context(format!("{path} is of a version of PETSIRD that is not known, newer than {newest}, and cannot be read"))
+        error.context(format!(
+            "{path} is of a version of PETSIRD that is not known, newer than {newest}, and cannot be read"
+        ))
     }
 }
 

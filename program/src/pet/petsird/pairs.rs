@@ -42,7 +42,10 @@ impl Pairs {
         if tables.is_empty() {
             let lists = vectors.iter().map(|row| row.list().map(<[Value]>::to_vec)).collect::<Result<Vec<_>>>()?;
             let any = lists.iter().flatten().any(|one| one.list().is_ok_and(|list| !list.is_empty()));
-            ensure!(!any, "the file has efficiencies of pairs, and no modulePairSGIDLUT that says which pairs of modules have them");
+            ensure!(
+                !any,
+                "the file has efficiencies of pairs, and no modulePairSGIDLUT that says which pairs of modules have them"
+            );
             return Ok(None);
         }
         let mut first = vec![0];
@@ -141,7 +144,9 @@ fn rectangle(table: &Value, [rows, columns]: [usize; 2], [a, b]: [usize; 2]) -> 
                 _ => bail!("modulePairSGIDLUT of types {a} and {b} is no table"),
             };
             list.iter().try_for_each(row)?;
-            list.iter().filter_map(|row| if let Value::Numbers { values, .. } = row { Some(&values[..]) } else { None }).collect()
+            list.iter()
+                .filter_map(|row| if let Value::Numbers { values, .. } = row { Some(&values[..]) } else { None })
+                .collect()
         }
         _ => Vec::new(),
     };
@@ -156,7 +161,10 @@ fn rectangle(table: &Value, [rows, columns]: [usize; 2], [a, b]: [usize; 2]) -> 
         to.iter_mut().zip(&row[..end]).for_each(|(to, group)| *to = *group as i64);
     }
     let (most, all) = (whole.iter().copied().max().unwrap_or(-1), rows * columns);
-    ensure!(most < all as i64, "modulePairSGIDLUT of types {a} and {b} has group {most} of {all} pairs of modules at most");
+    ensure!(
+        most < all as i64,
+        "modulePairSGIDLUT of types {a} and {b} has group {most} of {all} pairs of modules at most"
+    );
     Ok(whole)
 }
 
@@ -183,9 +191,8 @@ fn of_groups(given: Option<&Value>, count: usize, [first, second]: [(usize, usiz
         );
         let at = |i: usize, j: usize| own[i * needed[1] + j];
         // Then the sum over energy bins of a pair is the product of sums.
-        let alike = (0..needed[0]).all(|i| {
-            (0..needed[1]).all(|j| at(i, j) == at(i / first.1 * first.1, j / second.1 * second.1))
-        });
+        let alike = (0..needed[0])
+            .all(|i| (0..needed[1]).all(|j| at(i, j) == at(i / first.1 * first.1, j / second.1 * second.1)));
         ensure!(
             alike,
             "efficiencies of pairs of group {group} differ between energy bins; there must be one of all bins of a pair of elements"

@@ -155,9 +155,15 @@ fn time_edges(scanner: &Value, count: usize) -> Result<Vec<f64>> {
         let (_, own) = pair.part("edges")?.numbers("edges of time bins")?;
         let ascend = own.len() >= 2 && own.windows(2).all(|pair| pair[0] < pair[1]);
         let known = own.len();
-        ensure!(ascend, "modules of types {a} and {b} have {known} edges of time bins; there must be 2 at least, ascending");
+        ensure!(
+            ascend,
+            "modules of types {a} and {b} have {known} edges of time bins; there must be 2 at least, ascending"
+        );
         let same = edges.as_ref().is_none_or(|edges| *edges == own);
-        ensure!(same, "modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind");
+        ensure!(
+            same,
+            "modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind"
+        );
         edges = Some(own);
     }
     edges.context("the scanner has no time bins")

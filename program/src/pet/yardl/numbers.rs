@@ -201,11 +201,8 @@ fn in_turns(bytes: &[u8], mut chunks: [&mut Chunk; LANES]) -> bool {
 fn number(eight: u64) -> (u64, usize) {
     let ends = (!eight & 0x8080_8080_8080_8080).trailing_zeros();
     let own = eight & (u64::MAX >> (63 - ends.min(63)));
-    let value = own & 0x7f
-        | own >> 1 & 0x3f80
-        | own >> 2 & 0x1f_c000
-        | own >> 3 & 0xfe0_0000
-        | own >> 4 & 0x7_f000_0000;
+    let value =
+        own & 0x7f | own >> 1 & 0x3f80 | own >> 2 & 0x1f_c000 | own >> 3 & 0xfe0_0000 | own >> 4 & 0x7_f000_0000;
     (value, ends as usize / 8 + 1)
 }
 
