@@ -4,7 +4,7 @@
 use isocenter::error::{Error, Status};
 
 /// Phrases, and what is said in their place.
-const PHRASES: [(&str, &str); 25] = [
+const PHRASES: [(&str, &str); 26] = [
     (
         "Poisson data must not be (or set the NaN policy to replace)",
         "Poisson data must not be (--nan replace makes such values 0)",
@@ -52,13 +52,28 @@ const PHRASES: [(&str, &str); 25] = [
     ("geometry.pixel_size / bin_pitch", "the side of a voxel over that of a pixel"),
     ("in the unit of bin_pitch", "in the unit of --pixel, or in bins"),
     ("phase.unsharp_sigma is", "--unsharp has the sigma"),
+    ("kilovolts is", "--kilovolts is"),
 ];
 
 /// Parts of the library's names before their point.
-const PARTS: [&str; 8] = ["geometry", "options", "phase", "outliers", "stripes", "distortion", "output", "iterative"];
+const PARTS: [&str; 13] = [
+    "geometry",
+    "options",
+    "phase",
+    "outliers",
+    "stripes",
+    "distortion",
+    "output",
+    "iterative",
+    "response",
+    "scanner",
+    "prior",
+    "scan",
+    "blocks",
+];
 
 /// Names of fields, and the options that set them; of others the name alone is said.
-const FIELDS: [(&str, &str); 57] = [
+const FIELDS: [(&str, &str); 71] = [
     ("geometry.axis", "--axis"),
     ("geometry.views", "the number of projections"),
     ("geometry.bins", "the number of bins"),
@@ -116,6 +131,20 @@ const FIELDS: [(&str, &str); 57] = [
     ("output.low_percentile", "the first of --percentiles"),
     ("output.high_percentile", "the second of --percentiles"),
     ("output.mask_radius", "--mask"),
+    ("geometry.azimuths", "--azimuths"),
+    ("geometry.tilts", "--tilts"),
+    ("geometry.max_tilt", "--max-tilt"),
+    ("geometry.voxel_x", "--voxel"),
+    ("geometry.voxel_y", "--voxel"),
+    ("geometry.voxel_z", "--voxel"),
+    ("response.tof_fwhm", "--tof-fwhm"),
+    ("response.radial_fwhm", "--resolution"),
+    ("response.axial_fwhm", "--resolution"),
+    ("options.live", "--live"),
+    ("options.branching", "--branching"),
+    ("options.half_life", "--half-life"),
+    ("options.delay", "--delay"),
+    ("prior.strength", "--smoothness"),
 ];
 
 /// Names of functions, and the options that call them.

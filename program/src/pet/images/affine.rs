@@ -24,7 +24,8 @@ pub fn quaternion(mut r: [[f64; 3]; 3]) -> ([f64; 3], f64) {
         _ => [z, v, w, squares[3]],
     };
     let scale = 0.5 / squares[largest].sqrt() * if products[0] < 0.0 { -1.0 } else { 1.0 };
-    let [_, b, c, d] = products.map(|v| v * scale);
+    // Not -0.
+    let [_, b, c, d] = products.map(|v| v * scale + 0.0);
     ([b, c, d], factor)
 }
 

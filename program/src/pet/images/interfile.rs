@@ -3,8 +3,12 @@
 use super::{About, Image, bytes};
 use crate::names;
 use crate::pet::isotopes::ELEMENTS;
+use crate::pet::told::general;
 use anyhow::Result;
 use std::path::{Path, PathBuf};
+
+/// Of numbers.
+const DIGITS: usize = 9;
 
 pub fn write(path: &Path, image: &Image, about: &About) -> Result<Vec<PathBuf>> {
     let data = path.with_extension("v");
@@ -47,9 +51,12 @@ fn header(data: &str, image: &Image, about: &About) -> String {
             format!("radionuclide name[1] := {}", line(&nuclide)),
         ]
         .into_iter()
-        .chain((isotope.half_life > 0.0).then(|| format!("radionuclide halflife (sec)[1] := {}", isotope.half_life)))
+        .chain(
+            (isotope.half_life > 0.0)
+                .then(|| format!("radionuclide halflife (sec)[1] := {}", general(isotope.half_life, DIGITS))),
+        )
         .chain([
-            format!("radionuclide branching factor[1] := {}", isotope.branching),
+            format!("radionuclide branching factor[1] := {}", general(isotope.branching, DIGITS)),
             "!GENERAL IMAGE DATA :=".into(),
             "!type of data := PET".into(),
             "imagedata byte order := LITTLEENDIAN".into(),
@@ -63,18 +70,18 @@ fn header(data: &str, image: &Image, about: &About) -> String {
     );
     for (k, (axis, n)) in [("x", nx), ("y", ny), ("z", nz)].into_iter().enumerate() {
         let (side, number) = (about.voxel[k], k + 1);
+        let offset = about.centre[k] - (n as f64 - 1.0) / 2.0 * side;
         lines.push(format!("matrix axis label [{number}] := {axis}"));
         lines.push(format!("!matrix size [{number}] := {n}"));
-        lines.push(format!("scaling factor (mm/pixel) [{number}] := {side}"));
-        lines
-            .push(format!("first pixel offset (mm) [{number}] := {}", about.centre[k] - (n as f64 - 1.0) / 2.0 * side));
+        lines.push(format!("scaling factor (mm/pixel) [{number}] := {}", general(side, DIGITS)));
+        lines.push(format!("first pixel offset (mm) [{number}] := {}", general(offset, DIGITS)));
     }
     let frames = image.frames.unwrap_or(1);
     lines.push(format!("number of time frames := {frames}"));
     for k in 0..frames {
         let number = k + 1;
-        lines.push(format!("image duration (sec)[{number}] := {}", about.durations[k]));
-        lines.push(format!("image relative start time (sec)[{number}] := {}", about.starts[k]));
+        lines.push(format!("image duration (sec)[{number}] := {}", general(about.durations[k], DIGITS)));
+        lines.push(format!("image relative start time (sec)[{number}] := {}", general(about.starts[k], DIGITS)));
         lines.push(format!("image scaling factor[{number}] := 1"));
         lines.push(format!("data offset in bytes[{number}] := {}", k * volume));
     }

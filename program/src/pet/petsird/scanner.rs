@@ -68,7 +68,7 @@ impl Scanner {
         let efficiencies = efficiencies.or_else(all);
         let resolution = triangle(scanner.part("tofResolution")?, count, "resolutions of time")?;
         let resolution = resolution.into_iter().map(|(_, value)| value.number("resolutions of time"));
-        let resolution = one(resolution.collect::<Result<Vec<_>>>()?, "resolutions of time")?.unwrap_or(0.0);
+        let resolution = one(resolution.collect::<Result<Vec<_>>>()?, "resolutions of time", short)?.unwrap_or(0.0);
         let of_energy = scanner.part("energyResolutionAt511")?.numbers("energy resolutions")?.1;
         Ok(Self {
             crystal: size(&faces)?,
@@ -79,7 +79,7 @@ impl Scanner {
             energies,
             model: scanner.part("modelName")?.text()?.into(),
             tof_fwhm: resolution / HALF_LIGHT,
-            energy_resolution: one(of_energy, "energy resolutions")?.unwrap_or(0.0),
+            energy_resolution: one(of_energy, "energy resolutions", short)?.unwrap_or(0.0),
             window,
             efficiencies,
             pairs,
@@ -234,16 +234,22 @@ fn energies(scanner: &Value, count: usize) -> Result<(Vec<usize>, [f64; 2])> {
     let edges = lists[..count].iter().map(|bins| Ok(bins.part("edges")?.numbers("edges of energy bins")?.1));
     let edges = edges.collect::<Result<Vec<_>>>()?;
     let windows = edges.iter().filter(|bins| bins.len() > 1).map(|bins| [bins[0], bins[bins.len() - 1]]).collect();
-    let window = one(windows, "energy windows")?.unwrap_or_default();
+    let window =
+        one(windows, "energy windows", |[from, to]| format!("{} to {}", short(from), short(to)))?.unwrap_or_default();
     Ok((edges.iter().map(|bins| bins.len().saturating_sub(1).max(1)).collect(), window))
 }
 
 /// That of all types of modules.
-fn one<T: PartialEq + Copy + std::fmt::Debug>(values: Vec<T>, what: &str) -> Result<Option<T>> {
-    if let Some(other) = values.iter().find(|v| **v != values[0]) {
-        bail!("modules have several {what}, {:?} and {other:?}; there must be one kind", values[0]);
+fn one<T: PartialEq + Copy>(values: Vec<T>, what: &str, told: impl Fn(T) -> String) -> Result<Option<T>> {
+    let first = values.first().copied();
+    if let Some((a, b)) = first.zip(values.iter().copied().find(|v| Some(*v) != first)) {
+        bail!("modules have several {what}, {} and {}; there must be one kind", told(a), told(b));
     }
-    Ok(values.first().copied())
+    Ok(first)
+}
+
+fn short(v: f64) -> String {
+    general(v, 6)
 }
 
 /// Of all crystals. A pair's efficiency is the product of two bins', so that it is a product of sums over bins of energy, too.
