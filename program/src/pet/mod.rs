@@ -1,6 +1,8 @@
 //! PET: from a list of events to an image in Bq/ml.
 
 mod attenuation;
+mod checks;
+mod chosen;
 mod counts;
 mod doubts;
 pub mod images;
@@ -12,6 +14,8 @@ mod position;
 mod quantify;
 mod report;
 mod restored;
+mod settings;
+mod solving;
 mod time;
 mod told;
 mod yardl;

@@ -32,6 +32,8 @@ pub struct Reconstruction {
     pub map: MapOptions,
     #[command(flatten, next_help_heading = "Activity")]
     pub activity: ActivityOptions,
+    #[command(flatten, next_help_heading = "Scanner")]
+    pub scanner: ScannerOptions,
     #[command(flatten, next_help_heading = "Lattice, views and response")]
     pub lattice: LatticeOptions,
     #[command(flatten, next_help_heading = "Method")]
@@ -120,6 +122,19 @@ pub struct LatticeOptions {
     /// Behind crystals' inner faces, where photons are detected on average, mm [default: their middles]
     #[arg(long, value_name = "MM", value_parser = not_negative, requires = "output")]
     pub depth: Option<f64>,
+}
+
+#[derive(Clone, Debug, Args)]
+pub struct ScannerOptions {
+    /// Which part of the photons each crystal detects, (crystals,) [default: what the file says, or 1]
+    #[arg(long, value_name = "FILE.npy", requires = "output")]
+    pub efficiencies: Option<PathBuf>,
+    /// Full width at half maximum at 511 keV, over that [default: what the file says, or 0.11]
+    #[arg(long, value_name = "PART", value_parser = positive, requires = "output")]
+    pub energy_resolution: Option<f64>,
+    /// Of energy, keV [default: what the file says, or 435 to 585]
+    #[arg(long, num_args = 2, value_names = ["LOWER", "UPPER"], value_parser = positive, requires = "output")]
+    pub energy_window: Option<Vec<f64>>,
 }
 
 #[derive(Clone, Debug, Args)]

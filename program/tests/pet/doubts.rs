@@ -139,4 +139,18 @@ fn doubts_are_told() {
     let told = words(&["--attenuation", text(&map), "--scatter", "0"]);
     assert!(told.contains("above 0.02 /mm, more than bone has, in 100 %"), "{told}");
     assert!(told.contains("has 1 values below 0, -1e-09 at least"), "{told}");
+    // What is given goes before the file.
+    let npy = folder.path("efficiencies.npy");
+    let header = format!("{:<118}\n", "{'descr': '<f4', 'fortran_order': False, 'shape': (120,), }");
+    let half = [0.5f32.to_le_bytes(); 120].concat();
+    std::fs::write(&npy, [b"\x93NUMPY\x01\0\x77\0", header.as_bytes(), &half].concat()).expect("a file");
+    let settings = ["--efficiencies", text(&npy), "--energy-window", "400", "600", "--energy-resolution", "0.15"];
+    let all = events(&[&[text(&list), "-o", text(&out)][..], &QUICK, &settings].concat());
+    let made = &event(&all, "image")["settings"];
+    assert_eq!(
+        (made["efficiencies"].as_str(), made["energy window"].as_str()),
+        (Some("as given"), Some("400 to 600 keV, resolution 0.15"))
+    );
+    let said = |word: &str| all.iter().filter_map(|one| one["text"].as_str()).any(|text| text.contains(word));
+    assert!(!said("no efficiencies"));
 }

@@ -97,6 +97,8 @@ fn scans_that_make_no_image() {
     assert!(of(&["--frame", "3", "1"]).contains("its end must be after its start"));
     assert!(of(&["--frame", "0", "2", "--frame", "1", "3"]).contains("--frame 1 3 begins before the end"));
     assert!(of(&["--frame", "100", "200"]).contains("there are no events"));
+    assert!(of(&["--energy-window", "600", "400"]).contains("--energy-window is 600 to 400 keV"));
+    assert!(of(&["--efficiencies", text(&list)]).contains("it is no NumPy file"));
     assert!(of(&["--size", "2"]).contains("--size, "));
     assert!(of(&["--voxel", "0.05"]).contains("--voxel"), "memory");
     assert!(of(&["--voxel=-1"]).contains("must be a number above 0"));

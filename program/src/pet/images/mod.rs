@@ -10,6 +10,7 @@ mod nifti_writer;
 mod npy;
 
 pub use nifti_reader::read as read_nifti;
+pub use npy::read as read_npy;
 
 use super::isotopes::Isotope;
 use super::position::Position;

@@ -4,6 +4,8 @@ use super::axis::Turn;
 use super::boxes::{Corners, FARTHEST, Face, Rigid, joined};
 use super::pairs::{Modules, Pairs};
 use crate::pet::HALF_LIGHT;
+use crate::pet::images::read_npy;
+use crate::pet::options::ScannerOptions;
 use crate::pet::told::general;
 use crate::pet::yardl::Value;
 use anyhow::{Context, Result, bail, ensure};
@@ -85,6 +87,28 @@ impl Scanner {
             pairs,
             turn,
         })
+    }
+
+    /// What is given goes before what the file says.
+    pub fn take(&mut self, given: &ScannerOptions) -> Result<()> {
+        if let Some(path) = &given.efficiencies {
+            let (values, count) = (read_npy(path)?, self.count());
+            let known = values.len();
+            ensure!(
+                known == count,
+                "--efficiencies has {known} numbers; there must be one for each of {count} crystals"
+            );
+            let other = values.iter().find(|v| !(0.0..=1.0).contains(*v));
+            ensure!(other.is_none(), "--efficiencies has {}; all must be 0 to 1", other.copied().unwrap_or_default());
+            self.efficiencies = Some(values.iter().map(|v| *v as f32).collect());
+        }
+        if let Some([lower, upper]) = given.energy_window.as_deref() {
+            let [from, to] = [short(*lower), short(*upper)];
+            ensure!(lower < upper, "--energy-window is {from} to {to} keV; it must be two energies, ascending");
+            self.window = [*lower, *upper];
+        }
+        self.energy_resolution = given.energy_resolution.unwrap_or(self.energy_resolution);
+        Ok(())
     }
 
     /// How many crystals.
