@@ -1,8 +1,8 @@
 //! Counts of which no image can be made, or a doubtful one.
 
 use super::counts::{Frame, listed};
+use super::found::Found;
 use super::petsird::Events;
-use super::quantify::Found;
 use anyhow::{Result, ensure};
 
 pub(super) fn doubt_pairs(found: &[Found], doubt: &dyn Fn(String)) {

@@ -5,6 +5,7 @@ mod checks;
 mod chosen;
 mod counts;
 mod doubts;
+mod found;
 pub mod images;
 mod isotopes;
 mod lattice;
@@ -21,9 +22,10 @@ mod told;
 mod yardl;
 
 pub use doubts::Doubts;
+pub use found::{Found, Quantified, UNIT};
 pub use images::Format;
 pub use petsird::{Opened, Said, Scanner};
-pub use quantify::{Found, Quantified, UNIT, quantify};
+pub use quantify::quantify;
 pub use told::general;
 
 use anyhow::Result;

@@ -1,7 +1,7 @@
 //! The page about an image: one file, which needs nothing beside it.
 
 use super::counts::listed;
-use super::quantify::{Found, Quantified, UNIT};
+use super::found::{Found, Quantified, UNIT};
 use super::told::{general, grouped};
 use crate::names;
 use crate::report::picture::{address, greys, quantiles};
@@ -22,7 +22,7 @@ const OWN: &str = "
 ";
 
 /// Names and values of a frame.
-pub fn numbers(of: &Found) -> Vec<(&'static str, String)> {
+fn numbers(of: &Found) -> Vec<(&'static str, String)> {
     let counted = of.counted as f64;
     let part = |v: f64| match of.counted {
         0 => "none".into(),
@@ -66,8 +66,20 @@ pub fn numbers(of: &Found) -> Vec<(&'static str, String)> {
     rows
 }
 
+impl Quantified {
+    /// Of each frame, names and values.
+    pub fn rows(&self) -> Vec<Vec<(&'static str, String)>> {
+        self.found.iter().map(numbers).collect()
+    }
+
+    /// Writes a page about it; `command` is what made it.
+    pub fn report(&self, path: &Path, doubts: &[String], command: &str) -> Result<()> {
+        write(path, self, doubts, command)
+    }
+}
+
 /// Writes the page; `command` is what made it.
-pub fn write(path: &Path, made: &Quantified, doubts: &[String], command: &str) -> Result<()> {
+fn write(path: &Path, made: &Quantified, doubts: &[String], command: &str) -> Result<()> {
     let page = page(made, doubts, command).context("the report")?;
     names::write(path, page)
 }

@@ -2,11 +2,11 @@
 
 use super::attenuation;
 use super::counts::Frame;
+use super::found::Found;
 use super::images::Volume;
 use super::lattice::Lattice;
 use super::options::MethodOptions;
 use super::petsird::Scanner;
-use super::quantify::Found;
 use super::restored::restored;
 use super::told::general;
 use crate::stopwatch::Stopwatch;
