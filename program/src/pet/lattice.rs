@@ -60,8 +60,8 @@ impl Lattice {
         let span = edges[bins] - edges[0];
         ensure!(
             bins > 1,
-            "the scanner has no time of flight, one time bin of {} ps: where along its line an event was is not told, without which histo-images cannot be filled; take a \
-             program that projects along lines, such as STIR, CASToR or parallelproj",
+            "the scanner has no time of flight, one time bin of {} ps: where along its line an event was is not told, without which histo-images cannot be filled: \
+             python -m isocenter.lists takes it along lines",
             general(span, 4)
         );
         // An event's own place in its bin, and the one that it is given.
@@ -88,8 +88,8 @@ impl Lattice {
         let along = tof_fwhm * HALF_LIGHT;
         ensure!(
             along <= ALONG * size as f64 * voxel,
-            "a time resolution of {} ps places events to {} mm along their lines, and the lattice is {} mm: take a larger one (--size, {} voxels at least), or a program that \
-             projects along lines, such as STIR, CASToR or parallelproj",
+            "a time resolution of {} ps places events to {} mm along their lines, and the lattice is {} mm: take a larger one (--size, {} voxels at least), or \
+             python -m isocenter.lists, which goes along lines",
             general(tof_fwhm, 4),
             general(along, 4),
             general(size as f64 * voxel, 4),
