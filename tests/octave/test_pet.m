@@ -368,8 +368,10 @@ function lines()
     randoms = pet.lineRandoms(list, rates, 'Duration', 60);
     check_true('randoms of lines', isa(randoms, 'single') && isequal(size(randoms), [1 n]) && all(randoms > 0));
     check_near('ten times as long, in a window', pet.lineRandoms(list, rates, 'Duration', 600, 'Window', 1000), 10 * randoms, 1e-5);
-    % What histo-images have is a mean over a view's directions, all of which are measured here. Lines at either end of the lattice lose a part of theirs.
-    [sampled, dropped] = pet.sampleLines(list, pet.randoms(rates, 'Duration', 60));
+    % Of what is measured in each direction. Lines at either end of the lattice lose a part of theirs.
+    measured = pet.factors();
+    [sampled, dropped] = pet.sampleLines(list, pet.randoms(rates, 'Duration', 60) ./ max(measured, 1e-3 * max(measured(:))));
+    sampled = sampled .* pet.lineFactors(list);
     check_true('samples', isa(sampled, 'single') && isequal(size(sampled), [1 n]) && dropped.OutsideTilts == steep);
     check_near('randoms by histo-images', mean(double(sampled)), mean(double(randoms)), 0.1);
 

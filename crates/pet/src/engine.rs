@@ -8,7 +8,7 @@ use super::lines::{Counted, Grid, Through};
 use super::prior::{Given, Placed};
 use super::response::Response;
 use super::tables::Tables;
-use super::values::tell_of_rounding;
+use super::values::{Sign, tell_of_rounding};
 use super::view::View;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, NanPolicy, Part};
@@ -348,10 +348,3 @@ pub(super) type Sum<'a, V> = (&'a V, &'a mut V, &'a mut V);
 
 /// Called with the part done.
 pub(super) type Progress<'a> = &'a mut (dyn FnMut(f64) -> Result<()> + Send);
-
-/// Signs that the values of an array may have.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
-    Any,
-    NonNegative,
-}

@@ -1,10 +1,11 @@
 //! What a plan computes: projections, sensitivity, reconstruction.
 
-use super::engine::{Engine, Sign};
+use super::engine::Engine;
 use super::histos::Histos;
 use super::input_doubts;
 use super::plan::{Pet, each};
 use super::reconstruct::{Zeros, reconstruct};
+use super::values::Sign;
 use isocenter_base::array::{Array, ArrayMut, DType, Layout};
 use isocenter_base::context::{LogLevel, Stage};
 use isocenter_base::error::Result;

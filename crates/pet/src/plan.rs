@@ -2,7 +2,7 @@
 
 use super::climb;
 use super::cpu::engine::CpuEngine;
-use super::engine::{Engine, Method, Scan, Sign};
+use super::engine::{Engine, Method, Scan};
 use super::gpu::deposit::Depositor;
 use super::gpu::engine::GpuEngine;
 use super::input_doubts;
@@ -13,7 +13,7 @@ use super::scanner::Scanner;
 use super::solve::{Algorithm, Iteration, Order, Solve};
 use super::stopping::{Bounds, Regions};
 use super::tables::Tables;
-use super::values::{look, replace, replace_below};
+use super::values::{Sign, look, replace, replace_below};
 use super::view::{View, geometric_order};
 use super::views::Views;
 use isocenter_base::array::fetch::Fetched;

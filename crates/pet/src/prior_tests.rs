@@ -2,7 +2,8 @@
 
 use super::*;
 use crate::cases::{lattices, noise};
-use crate::engine::{Engine, Sign};
+use crate::engine::Engine;
+use crate::values::Sign;
 use crate::{Pet, Response, View, Views};
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, ContextOptions, NanPolicy};

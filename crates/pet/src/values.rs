@@ -1,11 +1,17 @@
 //! What the values of the caller's arrays in host memory may be.
 
-use super::engine::Sign;
 use isocenter_base::array::Array;
 use isocenter_base::array::value::not_finite;
 use isocenter_base::context::{Context, LogLevel, NanPolicy};
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
+
+/// Signs that the values of an array may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Sign {
+    Any,
+    NonNegative,
+}
 
 /// What is not finite counts as 0.
 #[inline(always)]

@@ -6,11 +6,11 @@ use super::lines;
 use super::prior;
 use super::projector::{Floors, Projector, Room};
 use crate::dropped::Dropped;
-use crate::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sign, Sum, Tally};
+use crate::engine::{Ascent, Engine, Facts, Method, NEAR, Progress, Ratio, Scan, Sum, Tally};
 use crate::histos::Histos;
 use crate::lines::{Counted, Grid, Lines, Through};
 use crate::prior::Placed;
-use crate::values::{look, replace, replace_below};
+use crate::values::{Sign, look, replace, replace_below};
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, NanPolicy};
 use isocenter_base::cpu::level::Level;
@@ -33,12 +33,14 @@ pub(crate) struct CpuEngine {
     lines: lines::Room,
     replaced: u64,
     below: u64,
+    /// Bytes of the volumes that the present call was prepared for.
+    prepared: u64,
 }
 
 /// What was measured.
 pub(crate) enum Data<'a> {
     Histos(OfHistos<'a>),
-    Lines(lines::Data<'a>),
+    Lines(Box<lines::Data<'a>>),
 }
 
 /// The caller's arrays, in place.
@@ -75,6 +77,7 @@ impl CpuEngine {
             lines: lines::Room::default(),
             replaced: 0,
             below: 0,
+            prepared: 0,
         })
     }
 
@@ -170,6 +173,7 @@ impl Engine for CpuEngine {
 
     fn prepare(&mut self, context: &Context, views: &[usize], volumes: usize, job: &Job) -> Result<()> {
         // One more for the scratch room.
+        self.prepared = (volumes as u64 + 1) * self.volume();
         let besides = (volumes as u64 + 1) * self.volume();
         let cap = context.memory_cap(self.kept());
         if besides > cap {
@@ -208,9 +212,10 @@ impl Engine for CpuEngine {
         self.kept() + (volumes as u64 + 1) * self.volume()
     }
 
-    fn spare(&self, context: &Context, _: &Data<'_>, volumes: usize) -> Result<usize> {
+    fn spare(&self, context: &Context, data: &Data<'_>, volumes: usize) -> Result<usize> {
+        let of_lines = if let Data::Lines(lines) = data { lines.bytes() } else { 0 };
         // One more for the scratch room, and one that is read meanwhile.
-        let held = self.kept() + (volumes as u64 + 2) * self.volume();
+        let held = self.kept() + of_lines + (volumes as u64 + 2) * self.volume();
         Ok((context.memory_cap(self.kept()).saturating_sub(held) / self.volume()) as usize)
     }
 
@@ -312,12 +317,12 @@ impl Engine for CpuEngine {
         let seen = self.read(&counted.sensitivity, "sensitivity", context.nan_policy(), Sign::NonNegative)?;
         let (data, dropped) = lines::Data::new(self.level, counted, seen, job)?;
         let events = counted.through.list.len();
-        let needed = self.volume() + self.lines_memory(&counted.through.grid, events, counted.parts);
+        let needed = self.prepared + self.lines_memory(&counted.through.grid, events, counted.parts);
         let cap = context.memory_cap(0);
         if needed > cap {
-            fail!(MemoryCap, "memory_cap is {cap} bytes; images that lines are added up in need {needed}");
+            fail!(MemoryCap, "memory_cap is {cap} bytes; images, and those that lines are added up in, need {needed}");
         }
-        Ok((Data::Lines(data), dropped))
+        Ok((Data::Lines(Box::new(data)), dropped))
     }
 
     fn facts(&self, data: &Data<'_>) -> Facts {

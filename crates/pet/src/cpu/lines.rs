@@ -3,7 +3,7 @@
 use super::columns::Columns;
 use crate::dropped::Dropped;
 use crate::engine::{Facts, Progress, Ratio, Tally};
-use crate::lines::{Counted, Grid, Lines};
+use crate::lines::{Counted, Grid, Lines, Through, copies};
 use isocenter_base::context::Job;
 use isocenter_base::cpu::buffer::Buffer;
 use isocenter_base::cpu::level::Level;
@@ -70,6 +70,12 @@ impl<'a> Data<'a> {
             ..Facts::default()
         };
         Ok((Self { lines, counted: counted.clone(), sensitivity: seen, facts }, dropped))
+    }
+
+    /// Bytes of images that lines cross and are added up in.
+    pub(super) fn bytes(&self) -> u64 {
+        let Through { list, grid, .. } = &self.counted.through;
+        grid.bytes() * (1 + copies(grid, list.len().div_ceil(self.counted.parts))) as u64
     }
 
     /// See [`crate::engine::Engine::add_ratios`]; a part of the list for each view.

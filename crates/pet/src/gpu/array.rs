@@ -1,7 +1,6 @@
 //! Launches `kernels/pet/array.cu`: between the caller's arrays and volumes on the GPU, and arithmetic of volumes.
 
-use crate::engine::Sign;
-use crate::values::is_rounding;
+use crate::values::{Sign, is_rounding};
 use isocenter_base::array::layout::contiguous;
 use isocenter_base::array::transfer::pinned_rows;
 use isocenter_base::array::value::not_finite;

@@ -2,8 +2,9 @@
 
 use super::array::{Check, Copies, Place, Survey};
 use super::lines;
-use crate::engine::{Facts, Sign};
+use crate::engine::Facts;
 use crate::histos::Histos;
+use crate::values::Sign;
 use isocenter_base::array::Array;
 use isocenter_base::context::{Job, NanPolicy};
 use isocenter_base::error::{Result, fail};

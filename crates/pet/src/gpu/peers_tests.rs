@@ -3,8 +3,9 @@
 use super::engine::GpuEngine;
 use super::tests::{METHODS, Small, array, array_mut, context};
 use crate::cases::variant;
-use crate::engine::{Engine, Method, Ratio, Scan, Sign, Tally};
+use crate::engine::{Engine, Method, Ratio, Scan, Tally};
 use crate::response::Radial;
+use crate::values::Sign;
 use isocenter_base::context::{Compute, Context, ContextOptions, NanPolicy};
 use isocenter_base::gpu::Device;
 use std::sync::Arc;

@@ -2,11 +2,12 @@
 
 use super::engine::GpuEngine;
 use crate::cases::{dot, largest, lattices, noise, plain, responses, variant, view};
-use crate::engine::{Engine, Method, Projector, Ratio, Scan, Sign, Tally};
+use crate::engine::{Engine, Method, Projector, Ratio, Scan, Tally};
 use crate::histos::Histos;
 use crate::lattice::Lattice;
 use crate::response::{Cut, Radial, Response, Shape};
 use crate::tables::Tables;
+use crate::values::Sign;
 use crate::view::View;
 use isocenter_base::array::{Array, ArrayMut, DType, Layout};
 use isocenter_base::context::{Compute, Context, ContextOptions, NanPolicy};

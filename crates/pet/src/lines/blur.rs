@@ -1,4 +1,4 @@
-//! What detectors blur an image with before lines cross it: a Gaussian across the scanner and one along its axis.
+//! What detectors blur an image with before lines cross it: a Gaussian across the scanner and one along its axis, as much as interpolation between voxels leaves of them.
 //!
 //! A. J. Reader, P. J. Julyan, H. Williams, D. L. Hastings, J. Zweit, IEEE Trans. Nucl. Sci. 50(5), 2003: a resolution model in the image. It is its own transpose.
 
@@ -15,8 +15,21 @@ pub(crate) struct Blur {
     pub(crate) weights: [Vec<f32>; 3],
 }
 
-/// Means over voxels of a Gaussian that ends at `cut` sigmas and half a voxel.
-fn weights(sigma: f64, voxel: f64, cut: f64) -> Vec<f32> {
+/// Of a voxel: narrower Gaussians blur nothing.
+const NARROW: f64 = 0.05;
+/// The square of the standard deviation that interpolation blurs by, in voxels: along z of every line that of a triangle, across of those that are nearer to the other axis, `cos^2` of it.
+const ALONG: f64 = 1.0 / 6.0;
+const ACROSS: f64 = ALONG * (0.5 + std::f64::consts::FRAC_1_PI);
+
+/// Means over voxels of a Gaussian that ends at `cut` sigmas and half a voxel, by what `interpolated` leaves of it.
+fn weights(sigma: f64, voxel: f64, cut: f64, interpolated: f64) -> Vec<f32> {
+    let left = sigma * sigma - interpolated * voxel * voxel;
+    // The means add a voxel's own, h^2 / 12.
+    let left = left - voxel * voxel / 12.0;
+    if left <= (NARROW * voxel).powi(2) {
+        return vec![1.0];
+    }
+    let sigma = left.sqrt();
     let reach = (cut * sigma / voxel + 0.5).floor() as usize;
     let nodes = nodes(voxel, sigma);
     let at =
@@ -39,7 +52,11 @@ impl Blur {
             fail!(OutOfRange, "the response has an asymmetric profile, and lines have a symmetric one");
         }
         let sigmas = [radial, radial, response.axial_fwhm].map(|fwhm| fwhm / FWHM_PER_SIGMA);
-        Ok(Self { weights: std::array::from_fn(|a| weights(sigmas[a], grid.voxel[a], response.cut.k)) })
+        Ok(Self {
+            weights: std::array::from_fn(|a| {
+                weights(sigmas[a], grid.voxel[a], response.cut.k, [ACROSS, ACROSS, ALONG][a])
+            }),
+        })
     }
 
     /// Blurs an image in place; zero beyond it.
@@ -101,38 +118,49 @@ mod tests {
     use super::*;
     use crate::cases::noise;
 
-    /// A point becomes the product of three Gaussians, each the mean over voxels of 4, 3 and 5 mm; nothing is lost but at the ends. Weights are f32, of which three are multiplied.
+    /// A point becomes the product of three Gaussians, each the mean over voxels of 4, 3 and 5 mm; nothing is lost but at the ends. Weights are f32, of which three are multiplied. With interpolation's part its widths are the response's.
     #[test]
     fn a_point_is_blurred_by_both_widths() {
         let grid = Grid::new([9, 15, 13], [4.0, 3.0, 5.0], [0.0; 3]).expect("a grid");
-        let blur = Blur::new(&Response::new(400.0, Radial::Constant(6.0), 9.0), &grid).expect("widths");
+        let blur = Blur::new(&Response::new(400.0, Radial::Constant(12.0), 18.0), &grid).expect("widths");
         let mut image = grid.zeroed().expect("memory");
         image[grid.column(6, 7) + 4] = 2.0;
         blur.apply(&grid, &mut image).expect("memory");
-        let mean = |k: i64, voxel: f64, fwhm: f64| {
-            let sigma = fwhm / FWHM_PER_SIGMA;
+        let sigma = |fwhm: f64, voxel: f64, interpolated: f64| {
+            ((fwhm / FWHM_PER_SIGMA).powi(2) - (interpolated + 1.0 / 12.0) * voxel * voxel).sqrt()
+        };
+        let of_axis = [sigma(12.0, 4.0, ACROSS), sigma(12.0, 3.0, ACROSS), sigma(18.0, 5.0, ALONG)];
+        let mean = |k: i64, voxel: f64, sigma: f64| {
             let at = |i: u32| voxel * (k as f64 - 0.5 + (f64::from(i) + 0.5) / 500.0);
             (0..500).map(|i| (-0.5 * (at(i) / sigma).powi(2)).exp()).sum::<f64>() / 500.0
         };
-        let part = |k: i64, voxel: f64, fwhm: f64| {
-            let reach = (3.0 * fwhm / FWHM_PER_SIGMA / voxel + 0.5).floor() as i64;
-            let all: f64 = (-reach..=reach).map(|k| mean(k, voxel, fwhm)).sum();
-            if k.abs() <= reach { mean(k, voxel, fwhm) / all } else { 0.0 }
+        let part = |k: i64, voxel: f64, sigma: f64| {
+            let reach = (3.0 * sigma / voxel + 0.5).floor() as i64;
+            let all: f64 = (-reach..=reach).map(|k| mean(k, voxel, sigma)).sum();
+            if k.abs() <= reach { mean(k, voxel, sigma) / all } else { 0.0 }
         };
         for (x, y, z) in [(6, 7, 4), (7, 7, 4), (6, 5, 4), (5, 9, 6), (6, 7, 1), (12, 7, 4)] {
-            let expected = 2.0 * part(x - 6, 4.0, 6.0) * part(y - 7, 3.0, 6.0) * part(z - 4, 5.0, 9.0);
+            let expected =
+                2.0 * part(x - 6, 4.0, of_axis[0]) * part(y - 7, 3.0, of_axis[1]) * part(z - 4, 5.0, of_axis[2]);
             let found = f64::from(image[grid.column(x as usize, y as usize) + z as usize]);
             assert!((found - expected).abs() < 3e-5, "{x} {y} {z}: {found} {expected}");
         }
-        let sum: f64 = image.iter().map(|v| f64::from(*v)).sum();
-        assert!((sum - 2.0).abs() < 1e-5, "{sum}");
+        let wide = |fwhm: f64, voxel: f64, interpolated: f64| {
+            let weights = weights(fwhm / FWHM_PER_SIGMA, voxel, 6.0, interpolated);
+            let square = |(k, w): (usize, &f32)| 2.0 * (k * k) as f64 * voxel * voxel * f64::from(*w);
+            weights.iter().enumerate().map(square).sum::<f64>() + interpolated * voxel * voxel
+        };
+        for (fwhm, voxel, interpolated) in [(12.0, 4.0, ACROSS), (9.0, 3.0, ALONG)] {
+            let right = (fwhm / FWHM_PER_SIGMA).powi(2);
+            assert!((wide(fwhm, voxel, interpolated) / right - 1.0).abs() < 1e-4, "{fwhm}");
+        }
     }
 
     /// <G a, b> = <a, G b>, to the rounding of sums of 1755 products.
     #[test]
     fn it_is_its_own_transpose() {
         let grid = Grid::new([9, 15, 13], [4.0, 3.0, 5.0], [0.0; 3]).expect("a grid");
-        let blur = Blur::new(&Response::new(400.0, Radial::Constant(7.0), 5.0), &grid).expect("widths");
+        let blur = Blur::new(&Response::new(400.0, Radial::Constant(9.0), 14.0), &grid).expect("widths");
         let [a, b] = [1, 2].map(|seed| {
             let (values, mut image) = (noise(9 * 15 * 13, seed), grid.zeroed().expect("memory"));
             grid.fill(&mut image, |x, y, column| {

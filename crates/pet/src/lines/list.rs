@@ -171,7 +171,7 @@ impl<'a> List<'a> {
             given.read_row([from], &mut widths[..n]);
         }
         let mut dropped = Dropped::default();
-        for i in 0..n {
+        for (i, width) in widths[..n].iter().enumerate() {
             let event = block.event(i);
             let [x1, y1, z1, x2, y2, z2, _] = event;
             let apart = [x2 - x1, y2 - y1, z2 - z1];
@@ -187,7 +187,7 @@ impl<'a> List<'a> {
             } else if apart[2].abs() > self.sine * square.sqrt() {
                 dropped.outside_tilts += 1;
             } else {
-                let timing = self.timing.map(|t| match widths[i] {
+                let timing = self.timing.map(|t| match *width {
                     0.0 => t,
                     width => Timing { sigma: along(width, self.blurred), ..t },
                 });

@@ -110,8 +110,7 @@ impl Trace {
             gauss = [at, sigmas, cut, 0.5 / half_normal(cut as f32) as f64];
         }
         let (from, to) = (range[0].ceil(), range[1].floor());
-        // Also where something is not a number.
-        if !(from <= to) {
+        if from > to || from.is_nan() || to.is_nan() {
             return None;
         }
         let strides = [axis, others[0], others[1]].map(|a| grid.strides[a]);
@@ -151,8 +150,8 @@ impl Trace {
             for (k, edge) in edges.iter_mut().enumerate() {
                 *edge = half_normal(((first + k as f32) * self.sigmas).max(-self.cut).min(self.cut));
             }
-            for k in 0..PLANES {
-                weight[k] = (edges[k + 1] - edges[k]) * self.whole;
+            for ((weight, below), above) in weight.iter_mut().zip(&edges).zip(&edges[1..]) {
+                *weight = (above - below) * self.whole;
             }
         }
         let base = ((self.first + from + 1) * self.strides[0]) as i32;

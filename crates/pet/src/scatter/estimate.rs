@@ -1,8 +1,8 @@
 //! Scatter and randoms as histo-images, by the processor.
 
 use super::{Coarse, Pairs, Rays, Scatter, Tails};
-use crate::engine::Sign;
 use crate::factors::Factors;
+use crate::values::Sign;
 use crate::values::look;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, NanPolicy, Stage};
