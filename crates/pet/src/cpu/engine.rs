@@ -39,7 +39,7 @@ pub(crate) struct CpuEngine {
 
 /// What was measured.
 pub(crate) enum Data<'a> {
-    Histos(OfHistos<'a>),
+    Histos(Box<OfHistos<'a>>),
     Lines(Box<lines::Data<'a>>),
 }
 
@@ -292,7 +292,7 @@ impl Engine for CpuEngine {
             (facts.additive, self.replaced) = (found.sum, self.replaced + found.replaced);
             self.below += found.below;
         }
-        Ok(Data::Histos(OfHistos { histos: *histos, facts }))
+        Ok(Data::Histos(Box::new(OfHistos { histos: *histos, facts })))
     }
 
     fn lines_memory(&self, grid: &Grid, events: usize, parts: usize) -> u64 {

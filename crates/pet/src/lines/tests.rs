@@ -18,7 +18,7 @@ pub(crate) fn lines(count: usize, seed: u64) -> Vec<[f64; 7]> {
         .chunks(7)
         .map(|d| {
             let d: Vec<f64> = d.iter().map(|v| 2.0 * f64::from(*v) - 1.0).collect();
-            let (a, b) = (d[0] * 3.2, d[0] * 3.2 + 3.14 + 0.7 * d[1]);
+            let (a, b) = (d[0] * 3.2, d[0] * 3.2 + std::f64::consts::PI + 0.7 * d[1]);
             [120.0 * a.cos(), 120.0 * a.sin(), 60.0 * d[2], 120.0 * b.cos(), 120.0 * b.sin(), 60.0 * d[3], 500.0 * d[4]]
         })
         .collect();

@@ -156,7 +156,7 @@ impl Trace {
         }
         let base = ((self.first + from + 1) * self.strides[0]) as i32;
         let [ahead, a_stride, b_stride] = self.strides.map(|s| s as i32);
-        for k in 0..PLANES {
+        for (k, weight) in weight.iter().enumerate() {
             let plane = (from + k) as f32;
             let at = |o: usize| (self.place[o] + plane * self.slope[o]).max(0.0).min(self.last[o]);
             let (a, b) = (at(0), at(1));
@@ -165,7 +165,7 @@ impl Trace {
             let (fa, fb) = (a - i as f32, b - j as f32);
             // Wraps beyond the last plane alone, where nobody looks.
             taps.index[k] = base.wrapping_add((k as i32).wrapping_mul(ahead)).wrapping_add(i * a_stride + j * b_stride);
-            let (low, high) = (weight[k] * (1.0 - fa), weight[k] * fa);
+            let (low, high) = (weight * (1.0 - fa), weight * fa);
             taps.weights[0][k] = low * (1.0 - fb);
             taps.weights[1][k] = low * fb;
             taps.weights[2][k] = high * (1.0 - fb);
