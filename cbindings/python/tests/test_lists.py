@@ -295,8 +295,8 @@ class CASToR(Files):
         crystals, times, *_ = self.listed(path)
         np.testing.assert_array_equal(crystals, self.crystals)
         self.assertEqual((times.dtype, times.any()), (np.uint32, False))
-        with self.assertRaisesRegex(ValueError, "the scanner has no time of flight, one time bin of .*a program that projects along lines"):
-            isocenter.lists.quantify(path, randoms=False)
+        with self.assertRaisesRegex(ValueError, "the scanner has no time of flight, one time bin of .*lines as the projector"):
+            isocenter.lists.quantify(path, randoms=False, projector="histo-images")
 
 
 class SAFIR(Files):
@@ -333,7 +333,7 @@ class SAFIR(Files):
             self.assertEqual(sum(len(part.kinds) for part in listed.read(delays=False)), 3)
             np.testing.assert_allclose(listed.scanner.positions, [row[3:] for row in self.rows], atol=1e-4)
             with self.assertRaisesRegex(ValueError, "no time of flight"):
-                isocenter.lists.quantify(listed, isotope="F-18", randoms=False)
+                isocenter.lists.quantify(listed, isotope="F-18", randoms=False, projector="histo-images")
 
     def test_parameters_of_stir(self):
         list_files.safir(self.path("scan.clm.safir"), self.RECORDS)

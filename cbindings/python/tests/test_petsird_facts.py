@@ -201,7 +201,7 @@ class Files(unittest.TestCase):
         np.testing.assert_array_equal(ordered(found), ordered(whole))
         described.tof_bin_edges[1] = [petsird.BinEdges(edges=EDGES * 2), bins]
         petsird_files.write(self.path, described, [])
-        self.says("types 1 and 0 have other time bins")
+        self.assertTrue(self.module.read_scanner(self.path).has_widths)
         described.tof_bin_edges[1] = [bins]
         petsird_files.write(self.path, described, [])
         self.says("types 1 and 1 have no time bins")
