@@ -46,6 +46,8 @@ class Events(Reading):
         self._counts = numpy.diff([*self.scanner.first, len(self.scanner.positions)])
         self._kinds = 2 if delays and self.has_delays else 1
         self.seconds, self._cut, self._number, self._overlaps = [numpy.inf, -numpy.inf], {}, 0, 0
+        # Events of types of modules that there are not.
+        self._strange = 0
         # Events of type of module whose bin is one beyond the last, and of its first bin.
         self._beyond, self._lowest = numpy.zeros(len(self._counts), int), numpy.zeros(len(self._counts), int)
 
@@ -115,7 +117,8 @@ class Events(Reading):
                 if not len(events):
                     continue
                 if max(a, b) >= len(self._counts):
-                    raise wrong(ValueError, f"{self._path} has events of modules of type {max(a, b)}; its scanner has {len(self._counts)} types")
+                    self._strange += len(events)
+                    continue
                 if events.ndim != 2 or events.shape[1] != 3:
                     raise wrong(ValueError, f"{self._path} has events of {events.shape[1:]} numbers; there must be two crystals and a time bin")
                 crystals = numpy.empty((len(events), 2), numpy.uint32)
@@ -143,6 +146,9 @@ class Events(Reading):
         return numpy.where(there, crystals + self.scanner.first[kind], UNKNOWN)
 
     def _tell(self):
+        if self._strange:
+            self.doubts.append(f"{self._strange} events are of more types of modules than the {len(self._counts)} that the scanner has, and are left out: the package petsird's example of a generator lists those of its "
+                               "last type twice")
         for kind, (beyond, lowest) in enumerate(zip(self._beyond, self._lowest)):
             if beyond and not lowest:
                 of = f" of modules of type {kind}" if len(self._counts) > 1 else ""
