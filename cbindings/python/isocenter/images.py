@@ -4,7 +4,7 @@
 >>> isocenter.images.write_nifti("image.nii.gz", image, 4.0, unit="Bq/ml")     # (nz, ny, nx) of 4 mm
 >>> map = isocenter.images.read_nifti("map.nii.gz")                            # map.image (z, y, x), map.voxel, map.centre, map.unit
 
-Arrays are (nz, ny, nx), as PET has them: voxel j of an axis of N lies at ``(j - (N - 1) / 2)`` voxels from the image's centre, and that
+Arrays are (nz, ny, nx), or (frames, nz, ny, nx), as PET has them: voxel j of an axis of N lies at ``(j - (N - 1) / 2)`` voxels from the image's centre, and that
 at `centre` in the scanner's frame, mm. `voxel` and `centre` are x, y, z.
 
 **Scanner's axes and the patient's.** The library knows the scanner's axes alone. Files with anatomical directions take y to go down, towards the
@@ -30,6 +30,7 @@ import os
 
 import numpy
 
+from . import _sidecar
 from ._isotopes import ELEMENTS
 from ._values import numbers, real
 from .errors import wrong
@@ -46,18 +47,22 @@ POSITIONS = tuple(enters + down for enters in _IN for down in _DOWN)
 _ROTATED = 0.1
 _TYPES = ("uint8", "int16", "int32", "float32", "float64")
 _MILLIMETRES = {"mm": 1.0, "unknown": 1.0, "meter": 1000.0, "micron": 0.001}
+_SECONDS = {"sec": 1.0, "msec": 1e-3, "usec": 1e-6}
+#: Frames whose durations and ends deviate by less, s, are alike and without gaps.
+_ALIKE = 1e-3
 # STIR's words for DICOM's: orientation and rotation.
 _ORIENTATION = {"HF": "head_in", "FF": "feet_in"}
 _ROTATION = {"S": "supine", "P": "prone", "DR": "right", "DL": "left"}
 
 
-Volume = collections.namedtuple("Volume", "image voxel centre unit", defaults=((0.0, 0.0, 0.0), ""))
-Volume.__doc__ = """An image and its place: `image` (nz, ny, nx); `voxel` its sides and `centre` that of its middle in the scanner's frame, x, y, z in mm; `unit` of
-its values, "" where it is not known."""
+Volume = collections.namedtuple("Volume", "image voxel centre unit starts durations", defaults=((0.0, 0.0, 0.0), "", None, None))
+Volume.__doc__ = """An image and its place: `image` (nz, ny, nx), of a series (frames, nz, ny, nx); `voxel` its sides and `centre` that of its middle in the scanner's frame, x, y, z
+in mm; `unit` of its values, "" where it is not known; `starts` and `durations` of its frames, (frames,) each, s, None where they are not known."""
 
 
-def write_nifti(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", description="", position="HFS", start=0.0, duration=0.0):
-    """Writes a NIfTI file, .nii or .nii.gz.
+def write_nifti(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", description="", position="HFS", starts=None, durations=None,
+                sidecar=None):
+    """Writes a NIfTI file, .nii or .nii.gz; of a series with times NAME.json beside it, too, since NIfTI has no place for those that are not alike or have gaps.
 
     Parameters
     ----------
@@ -74,8 +79,10 @@ def write_nifti(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", descript
         With the unit 79 letters at most.
     position : str
         The patient's, one of `POSITIONS`: it says which anatomical directions the scanner's axes are.
-    start, duration : float
-        Of the first frame and of each, s: 0 where frames have several durations.
+    starts, durations : sequence of float, optional
+        Of each frame, s from the start of the scan.
+    sidecar : dict, optional
+        Other fields of NAME.json, which is then written anyway; those of PET-BIDS, for one.
 
     Raises
     ------
@@ -92,17 +99,21 @@ def write_nifti(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", descript
     for name, words, most in (("unit", unit, 15), ("description", text, 79)):
         if len(words.encode()) > most:
             raise wrong(ValueError, f"{name} is {words!r}; NIfTI has {most} letters for it, its unit included")
+    starts, durations = _times(image, starts, durations)
     file = nibabel.Nifti1Image(image.transpose(*range(image.ndim)[::-1]), _affine(image.shape[-3:], voxel, centre, position))
     file.header.set_xyzt_units("mm", "sec")
-    file.header["descrip"], file.header["intent_name"], file.header["toffset"] = text.encode(), unit.encode(), start
-    file.header["pixdim"][4] = duration
+    file.header["descrip"], file.header["intent_name"], file.header["toffset"] = text.encode(), unit.encode(), 0.0 if starts is None else starts[0]
+    alike = starts is not None and durations is not None and _are_alike(starts, durations)
+    file.header["pixdim"][4] = durations[0] if alike else 0.0
     file.set_qform(file.affine, "scanner")
     file.set_sform(file.affine, "scanner")
     nibabel.save(file, os.fspath(path))
+    if sidecar is not None or image.ndim == 4 and (starts is not None or durations is not None):
+        _sidecar.write(path, sidecar or {}, starts, durations)
 
 
 def read_nifti(path, *, position="HFS"):
-    """Reads a NIfTI file of one volume whose axes are the scanner's, in any order and direction.
+    """Reads a NIfTI file of a volume, or a series of them, whose axes are the scanner's, in any order and direction.
 
     Parameters
     ----------
@@ -113,14 +124,15 @@ def read_nifti(path, *, position="HFS"):
     Returns
     -------
     Volume
-        Of float32, its axes turned and flipped to be the scanner's. The unit is the file's intent name.
+        Of float32, its axes turned and flipped to be the scanner's. The unit is the file's intent name. Times of frames are those of FrameTimesStart and FrameDuration
+        in NAME.json beside the file, as PET-BIDS has them, else of the header, where it has a unit of time and a step.
 
     Raises
     ------
     ImportError
         Without the package nibabel.
     ValueError
-        Of a file that is no NIfTI file, has several volumes, says nothing of its place, or whose axes are rotated.
+        Of a file that is no NIfTI file, has more than four axes, says nothing of its place, or whose axes are rotated; of a NAME.json with other frames.
     """
     nibabel = nibabel_package()
     try:
@@ -129,8 +141,8 @@ def read_nifti(path, *, position="HFS"):
         raise wrong(ValueError, f"{path} is no NIfTI file: {e}") from None
     if not isinstance(file, nibabel.Nifti1Pair):
         raise wrong(ValueError, f"{path} is no NIfTI file, but {type(file).__name__}")
-    if file.ndim < 3 or numpy.prod(file.shape[3:]) != 1:
-        raise wrong(ValueError, f"{path} has shape {file.shape}; it must be one volume, x, y, z")
+    if file.ndim < 3 or numpy.prod(file.shape[4:]) != 1 or not numpy.prod(file.shape):
+        raise wrong(ValueError, f"{path} has shape {file.shape}; it must be a volume, x, y, z, or a series, x, y, z, frames")
     if not (file.header["qform_code"] or file.header["sform_code"]):
         raise wrong(ValueError, f"{path} has neither qform nor sform, and so no directions: give it one, or pass an isocenter.images.Volume")
     metres = _MILLIMETRES[file.header.get_xyzt_units()[0]]
@@ -142,13 +154,15 @@ def read_nifti(path, *, position="HFS"):
     if sorted(order) != [0, 1, 2] or (numpy.abs(off) > _ROTATED * sides.min()).any():
         rows = ", ".join(str([round(float(v), 3) for v in row]) for row in matrix)
         raise wrong(ValueError, f"{path} has axes that are rotated against the scanner's ({rows} mm a voxel): resample it to straight axes first")
-    image = numpy.asarray(file.dataobj, numpy.float32).reshape(file.shape[:3])
+    frames = int(numpy.prod(file.shape[3:]))
+    image = numpy.asarray(file.dataobj, numpy.float32).reshape(*file.shape[:3], frames)
     middle = file.affine @ [*(n / 2 - 0.5 for n in file.shape[:3]), 1]
     centre = _to_nifti(position).T @ middle[:3] * metres
-    image = image.transpose(*order[::-1])
-    image = image[tuple(slice(None, None, 1 if matrix[axis, order[axis]] > 0 else -1) for axis in (2, 1, 0))]
+    image = image.transpose(3, *order[::-1])
+    image = image[(slice(None), *(slice(None, None, 1 if matrix[axis, order[axis]] > 0 else -1) for axis in (2, 1, 0)))]
     unit = file.header["intent_name"].item().decode(errors="replace").strip("\0 ")
-    return Volume(numpy.ascontiguousarray(image), tuple(float(v) for v in sides[order]), tuple(float(v) for v in centre), unit)
+    image = numpy.ascontiguousarray(image if frames > 1 else image[0])
+    return Volume(image, tuple(float(v) for v in sides[order]), tuple(float(v) for v in centre), unit, *_read_times(path, file.header, frames))
 
 
 def write_interfile(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", position="HFS", starts=None, durations=None, isotope=None,
@@ -180,13 +194,11 @@ def write_interfile(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", posi
     """
     image, voxel, centre = _checked(image, voxel, centre)
     _to_nifti(position)
-    frames = len(image) if image.ndim == 4 else 1
     text = os.fspath(path)
     if not text.endswith(".hv"):
         raise wrong(ValueError, f"path is {text}; an Interfile header must end in .hv")
-    for name, values in (("starts", starts), ("durations", durations)):
-        if values is not None and len(values) != frames:
-            raise wrong(ValueError, f"{name} has {len(values)} numbers; the image has {frames} frames")
+    starts, durations = _times(image, starts, durations)
+    frames = len(image) if image.ndim == 4 else 1
     data = text[:-3] + ".v"
     volume = image.shape[-3] * image.shape[-2] * image.shape[-1] * 4
     lines = ["!INTERFILE :=", f"; values are in {unit}" * bool(unit), f"name of data file := {os.path.basename(data)}", "!GENERAL DATA :=",
@@ -252,6 +264,33 @@ def _checked(image, voxel, centre):
     if image.ndim not in (3, 4) or not image.size:
         raise wrong(ValueError, f"image has shape {image.shape}; it must be (nz, ny, nx) or (frames, nz, ny, nx)")
     return image, _sides(voxel), _three(centre, "centre")
+
+
+def _times(image, *times):
+    """Starts and durations as arrays, s; None of what is not given."""
+    frames, made = len(image) if image.ndim == 4 else 1, []
+    for name, values in zip(("starts", "durations"), times):
+        found = None if values is None else numbers(values, name)
+        if found is not None and len(found) != frames:
+            raise wrong(ValueError, f"{name} has {len(found)} numbers; the image has {frames} frames")
+        if found is not None and not numpy.isfinite(found).all():
+            raise wrong(ValueError, f"{name} are {found.tolist()}; they must be finite, s")
+        made.append(found)
+    return made
+
+
+def _are_alike(starts, durations):
+    """Whether frames follow each other, and last the same, so that a start and a step tell all of them."""
+    return bool((abs(durations - durations[0]) < _ALIKE).all() and (abs(numpy.diff(starts) - durations[0]) < _ALIKE).all())
+
+
+def _read_times(path, header, frames):
+    """Starts and durations of a file's frames."""
+    starts, durations = _sidecar.times(_sidecar.beside(path), _sidecar.read(path), frames)
+    unit, step = _SECONDS.get(header.get_xyzt_units()[1]), float(header["pixdim"][4])
+    if starts is None and unit and step > 0:
+        starts, durations = unit * (float(header["toffset"]) + step * numpy.arange(frames)), numpy.full(frames, unit * step)
+    return starts, durations
 
 
 def _sides(voxel):

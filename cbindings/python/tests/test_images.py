@@ -62,7 +62,7 @@ class Nifti(Folder):
         for dtype in ("uint8", "int16", "int32", "float32", "float64"):
             write_nifti(self.path("a.nii"), image(dtype=dtype), 2.0)
             self.assertEqual(nibabel.load(self.path("a.nii")).get_data_dtype(), dtype)
-        write_nifti(self.path("a.nii"), image(3, 5, 7, 6), 2.0, start=30.0, duration=60.0)
+        write_nifti(self.path("a.nii"), image(3, 5, 7, 6), 2.0, starts=[30.0, 90.0, 150.0], durations=[60.0] * 3)
         file = nibabel.load(self.path("a.nii"))
         self.assertEqual((file.shape, float(file.header["toffset"])), ((6, 7, 5, 3), 30.0))
         self.assertEqual(file.header.get_zooms(), (2.0, 2.0, 2.0, 60.0))
@@ -91,8 +91,8 @@ class Nifti(Folder):
         path, good = self.path("a.nii"), np.diag([4.0, 4.0, 4.0, 1.0])
         turn = good.copy()
         turn[:2, :2] = 4 * np.array([[np.cos(0.1), -np.sin(0.1)], [np.sin(0.1), np.cos(0.1)]])
-        for shape, affine, words in (((6, 7, 5), turn, r"axes that are rotated .*resample"), ((6, 7, 5, 2), good, r"shape \(6, 7, 5, 2\); it must be one volume"),
-                                     ((6, 7), good, r"it must be one volume"), ((6, 7, 5), None, "neither qform nor sform")):
+        for shape, affine, words in (((6, 7, 5), turn, r"axes that are rotated .*resample"), ((6, 7, 5, 2, 3), good, r"shape \(6, 7, 5, 2, 3\); it must be a volume"),
+                                     ((6, 7), good, r"it must be a volume"), ((6, 7, 5), None, "neither qform nor sform")):
             file = nibabel.Nifti1Image(image(*shape), affine)
             if affine is None:
                 file.header["qform_code"] = file.header["sform_code"] = 0

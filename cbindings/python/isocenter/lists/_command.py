@@ -33,6 +33,11 @@ def run(name, what, arguments, opened, more=None):
     parser.add_argument("--delay", type=float, default=0.0, help="s from the time that the activity is told at to the start of the scan (0)")
     parser.add_argument("--calibration", type=float, default=1.0, help="by which the image is multiplied (1)")
     parser.add_argument("--frame", type=float, nargs=2, action="append", metavar=("START", "END"), help="s; once for each frame; one of the whole scan without it")
+    parser.add_argument("--frames", help="all of them: counts and seconds, 12x10,6x20,5x60, or a file of starts and ends, s (a text, .npy or PET-BIDS's .json)")
+    parser.add_argument("--gates", metavar="FILE", help="an image of each gate: start, end, s, and gate in each line, or triggers, s (a text or .npy)")
+    parser.add_argument("--gate-count", type=int, metavar="N", help="into how many gates the time between two triggers is divided")
+    parser.add_argument("--motion", metavar="FILE", help="how the patient moved: in each line the start, s, and x, y, z, mm, and angles about x, y, z, degrees, or a matrix of 3 x 4, to the "
+                        "reference position, in which the map is")
     parser.add_argument("--voxel", type=float, default=4.0, help="mm (4)")
     parser.add_argument("--size", type=int, help="voxels along x and y; without it as far as the map reaches, 0.7 of the scanner's diameter at most")
     parser.add_argument("--slices", type=int, help="voxels along z; the scanner's length without it")
@@ -62,6 +67,8 @@ def run(name, what, arguments, opened, more=None):
     try:
         if given.output:
             written(given.output)
+        if given.frame and given.frames:
+            sys.exit(f"{name}: --frame and --frames are given; there must be one of them")
         with opened(given) as listed:
             print(_as_options(told(listed), given))
             if given.output:
@@ -87,13 +94,13 @@ def _as_options(words, given):
 
 
 def _make(name, listed, given, command):
-    words = ("attenuation unit kilovolts map_centre isotope half_life branching live delay calibration voxel size slices azimuths tilts max_tilt tof_fwhm resolution projector window "
+    words = ("attenuation unit kilovolts map_centre isotope half_life branching live delay calibration gates gate_count motion voxel size slices azimuths tilts max_tilt tof_fwhm resolution projector window "
              "scatter energy_resolution energy_window efficiencies algorithm iterations smoothness position").split()
     heard = []
     context = isocenter.Context(device=given.device, log=lambda level, message: heard.append(message.removeprefix("main: ")) if level == 1 else None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # they are told below
-        made = quantify(listed, frames=given.frame, randoms=not given.no_randoms, alignment=not given.no_alignment, context=context,
+        made = quantify(listed, frames=given.frame or given.frames, randoms=not given.no_randoms, alignment=not given.no_alignment, context=context,
                         **{word: getattr(given, word) for word in words})
     made.doubts = [_as_options(words, given) for words in made.doubts + heard]
     for words in made.doubts:
@@ -106,7 +113,7 @@ def _make(name, listed, given, command):
     made.write(given.output)
     report = given.report or given.output[:-len(written(given.output))] + ".html"
     made.write_report(report, command)
-    print(f"written: {given.output}, {report}")
+    print(f"written: {', '.join([given.output, *made.beside(given.output), report])}")
 
 
 def told(listed):

@@ -16,11 +16,18 @@ class Histos(Scan):
     def _counted(self, k, prompts, dropped):
         return int(self.measured[k].sum())
 
+    def sensitivity(self, unit):
+        """Counts of each voxel a Bq/ml."""
+        return self.pet.sensitivity(self._factors(unit))
+
+    def _factors(self, unit):
+        return self.pet.factors(self.scanner.efficiencies, None if self.map is None else self.map.image, **unit, **self.place)
+
     def image(self, k, unit, scatter, algorithm, iterations, smoothness):
         """Of frame k, in Bq/ml before calibration."""
         pet, of, measured = self.pet, self.found[k], self.measured[k]
         attenuation = None if self.map is None else self.map.image
-        factors = pet.factors(self.scanner.efficiencies, attenuation, **unit, **self.place)
+        factors = self._factors(unit)
         randoms = None
         if self.sums is not None and self.sums[k].any():
             window = dict(window=self.scanner.window)  # 0 of one with bins

@@ -35,13 +35,17 @@ class Lines(Scan):
         crystals, times, widths = (None if columns[0] is None else numpy.concatenate(columns) for columns in zip(*self._parts[k]))
         return EventList(crystals, times, tof_fwhm=widths)
 
+    def sensitivity(self, unit):
+        """Counts of each voxel a Bq/ml."""
+        return self.pet.line_sensitivity(self.scanner.efficiencies, None if self.map is None else self.map.image, directions=32, **unit, **self.place)
+
     def image(self, k, unit, scatter, algorithm, iterations, smoothness):
         """Of frame k, in Bq/ml before calibration."""
         pet, of, list = self.pet, self.found[k], self._list(k)
         attenuation = None if self.map is None else self.map.image
         efficiencies = self.scanner.efficiencies
         factors = pet.line_factors(list, efficiencies, attenuation, **unit, **self.place)[0]
-        sensitivity = pet.line_sensitivity(efficiencies, attenuation, directions=32, **unit, **self.place)
+        sensitivity = self.sensitivity(unit)
         randoms, singles, window = None, None, self.scanner.window or (0.0 if self.scanner.time_edges is None else float(numpy.abs(self.scanner.time_edges).max()))
         if self.sums is not None and self.sums[k].any():
             singles = pet.singles(self.sums[k], of.duration, window=window)

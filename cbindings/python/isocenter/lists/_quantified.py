@@ -4,10 +4,10 @@ import os
 
 import numpy
 
-from .. import images
+from .. import _sidecar, images
 from .._isotopes import Isotope
 from ..errors import wrong
-from . import _report
+from . import _bids, _report
 
 UNIT = "Bq/ml"
 
@@ -38,6 +38,10 @@ class Found:
         What the image was multiplied by, so that it explains the counts that the prior took; 1 without.
     history : list of Iteration
         Of each pass; empty of a frame without counts.
+    decay : float
+        What brings activity of the frame's time to the time that the image is told at; 1 of a frame without counts.
+    mean : float
+        Of the image over the body, Bq/ml.
     """
     start: float
     duration: float
@@ -53,6 +57,8 @@ class Found:
     strength: float = 0.0
     restored: float = 1.0
     history: list = dataclasses.field(default_factory=list)
+    decay: float = 1.0
+    mean: float = 0.0
 
 
 @dataclasses.dataclass
@@ -79,6 +85,10 @@ class Quantified:
         Of the patient.
     scanner : str
         Its name.
+    names : list of str
+        What images are called: "frame 0", "gate 1".
+    delay : float
+        From the time that the activity is told at to the start of the scan, s.
     """
     image: numpy.ndarray
     voxel: tuple
@@ -90,9 +100,12 @@ class Quantified:
     doubts: list
     position: str
     scanner: str
+    names: list = dataclasses.field(default_factory=list)
+    delay: float = 0.0
 
     def write(self, path):
-        """Writes the image: NIfTI (.nii, .nii.gz), Interfile (.hv and .v) or NumPy (.npy), by the ending; see `isocenter.images`."""
+        """Writes the image: NIfTI (.nii, .nii.gz), Interfile (.hv and .v) or NumPy (.npy), by the ending; see `isocenter.images`. Beside NIfTI and NumPy files NAME.json has the
+        frames' times and what else is known of PET-BIDS's fields; of NumPy's also the image's place."""
         words = dict(unit=self.unit, position=self.position)
         starts, durations = [f.start for f in self.found], [f.duration for f in self.found]
         ending = written(path)
@@ -101,10 +114,17 @@ class Quantified:
                                    half_life=self.isotope.half_life, branching=self.isotope.branching, scanner=self.scanner)
         elif ending == ".npy":
             numpy.save(path, self.image)
+            place = {"Shape": "(frames, z, y, x)" if self.image.ndim == 4 else "(z, y, x)", "VoxelSize": list(self.voxel), "Centre": list(self.centre),
+                     "PatientPosition": self.position}
+            _sidecar.write(path, {**_bids.fields(self), **place}, starts, durations)
         else:
-            alike = max(durations) - min(durations) < 1e-3
-            images.write_nifti(path, self.image, self.voxel, self.centre, **words, description=f"PET {self.isotope.name}", start=starts[0],
-                               duration=durations[0] if alike else 0.0)
+            images.write_nifti(path, self.image, self.voxel, self.centre, **words, description=f"PET {self.isotope.name}", starts=starts, durations=durations,
+                               sidecar=_bids.fields(self))
+
+    def beside(self, path):
+        """Names of the files that `write` makes beside an image."""
+        ending = written(path)
+        return [os.fspath(path)[:-len(ending)] + ".v"] if ending == ".hv" else [_sidecar.beside(path)]
 
     def write_report(self, path, command=""):
         """Writes a page, HTML, that needs nothing beside it: the numbers, three slices, doubts, and `command` if there is one."""

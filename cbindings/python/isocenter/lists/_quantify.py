@@ -8,13 +8,12 @@ import numpy
 
 from ..context import Context
 from ..errors import wrong
-from . import _alignment, _attenuation, _axis, _chosen, _lattice
+from . import _alignment, _attenuation, _axis, _chosen, _curve, _cut, _decay, _lattice, _motion
 from ._list import List
 from ._open import open_list
 from ._histos import Histos
 from ._lines import Lines
 from ._quantified import UNIT, Quantified
-from ._reading import pairs
 from ._scan import CLIMBS
 
 #: Passes, where none are given.
@@ -22,7 +21,7 @@ _PASSES = {"svrg": 40, "bsrem": 40, "osem": 4, "mlem": 40}
 
 
 def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=1.0, delay=0.0,
-             calibration=1.0, frames=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
+             calibration=1.0, frames=None, gates=None, gate_count=None, motion=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
              projector=None, randoms=True, window=None, scatter=3, energy_resolution=None, energy_window=None, efficiencies=None, algorithm="svrg", iterations=None, smoothness=0.02,
              position=None, alignment=True, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None, context=None):
     """The activity in Bq/ml of a list's events, at the start of the scan.
@@ -52,10 +51,19 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         From the time that the activity is told at to the start of the scan, s.
     calibration : float
         By which the image is multiplied: what a phantom has over what this makes of its scan.
-    frames : sequence of (float, float), optional
-        Start and end of frames, s from the start of the scan, ascending. Lists whose events have times are cut by these. Of others, PETSIRD, a block of events is of the
+    frames : sequence of (float, float), str or path, optional
+        Start and end of frames, s from the start of the scan, ascending; or counts and seconds, "12x10,6x20,5x60", from 0 on; or a file of starts and ends (a text, .npy, or PET-BIDS's .json). Lists whose events have times are cut by these. Of others, PETSIRD, a block of events is of the
         frame in which it begins, and of frames whose edges are within blocks there is a warning. The image of a frame without counts is 0, of one without blocks of
         events NaN. None: one image of all.
+    gates : array or path, optional
+        (n, 3) of start and end, s, and the gate, from 0 or 1 on; or (n,) triggers, s. An image of each gate, of all of its times. Lists whose events have times are cut by these;
+        of others a block is of the gate in which it begins.
+    gate_count : int, optional
+        Of triggers: into how many gates each time between two of them is divided.
+    motion : array or path, optional
+        (n, 13) or (n, 7): the start, s, and a rigid transform from where the patient is, until the next start, to the reference position, in the scanner's frame: a matrix
+        of 3 x 4, mm, or x, y, z in mm and angles about x, y and z in degrees, which turn first, in this order. The map is in the reference position. Each place makes an image,
+        with the map moved there; these are moved back, and averaged by sensitivity and time.
     voxel : float
         Side of voxels, mm.
     size, slices : int, optional
@@ -122,7 +130,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         doubts.append(words)
         warnings.warn(words, stacklevel=_outside())
 
-    spans = None if frames is None else pairs(frames)
+    cut = _cut.cut(frames, gates, gate_count, motion)
     for name, value, least in (("live", live, 0.0), ("calibration", calibration, 0.0), ("delay", delay, None), ("smoothness", smoothness, None)):
         if not numpy.isfinite(value) or least is not None and not value > least or least is None and value < 0:
             raise wrong(ValueError, f"{name} is {value}; it must be {'above 0' if least is not None else '0 or more'}")
@@ -135,7 +143,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         randoms, scatter = bool(randoms) and "randoms" not in listed.excluded, 0 if "scatter" in listed.excluded else scatter
         if randoms and listed.has_delays and scanner.time_edges is None and not scanner.window:
             raise wrong(ValueError, "the file does not say the largest time difference of its coincidences, by which delays become randoms: pass window, ps, or randoms=False (--no-randoms)")
-        events = listed.read(spans, delays=randoms)
+        events = cut.read(listed, randoms)
         isotope = _chosen.isotope(listed, isotope, half_life, branching, doubt)
         position = _chosen.position(listed.said, position, doubt)
         shift = _alignment.shift(listed.said.alignment if alignment else None)
@@ -151,21 +159,29 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
                 map = _attenuation.in_millimetres(pet, map, kilovolts, doubt)
             _chosen.doubt_scanner(scanner, isotope, map, scatter, doubt)
             _chosen.doubt_header(listed.said, scanner, doubt)
-            for words in scanner.doubts:
+            for words in [*scanner.doubts, *cut.doubts]:
                 doubt(words)
             scan = (Lines if lattice.projector == "lines" else Histos)(pet, scanner, lattice, map, events, randoms, doubt)
             if events.moves:
                 raise wrong(ValueError, f"bed or gantry move in {listed.path}: events of several places are in one image")
             if events.has_dead_time and live == 1:
                 doubt("the file has dead times, which are not used: pass live, the part of the time in which the scanner was ready")
-            solved = []
-            for k in range(len(scan.found)):
-                if not scan.found[k].counted:
-                    solved.append(numpy.full(lattice.shape, 0 if events.blocks[k] else numpy.nan, numpy.float32))
+            solved, averaged = [], cut.transforms and _motion.Averaged(cut, scanner.turn, map, lattice)
+            for k, of in enumerate(scan.found):
+                if averaged:
+                    scan.map = averaged.map(k)
+                solved.append(numpy.full(lattice.shape, 0 if events.blocks[k] else numpy.nan, numpy.float32))
+                if not of.duration:
                     continue
-                unit_of = _time(events.blocks[k], isotope, live, delay)
-                solved.append(scan.image(k, unit_of, scatter, algorithm, iterations or _PASSES[algorithm], smoothness))
-    image = _axis.turned_image(numpy.stack(solved) * numpy.float32(calibration), scanner.turn.T)
+                unit_of, of.decay = _time(events.blocks[k], isotope, live, delay), _decay.correction(events.blocks[k], isotope, delay)
+                if of.counted:
+                    solved[k] = scan.image(k, unit_of, scatter, algorithm, iterations or _PASSES[algorithm], smoothness)
+                if averaged:
+                    averaged.add(k, solved[k], scan.sensitivity(unit_of))
+            found = averaged.found(scan.found, doubt) if averaged else scan.found
+            solved = numpy.stack(averaged.images() if averaged else solved) * numpy.float32(calibration)
+            _curve.add(found, solved, map, lattice)
+    image = _axis.turned_image(solved, scanner.turn.T)
     centre = tuple(float(v) for v in _axis.turned(lattice.centre, scanner.turn.T) + shift)
     nz, ny, nx = image.shape[1:]
     settings = {
@@ -179,9 +195,10 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         "half-life, branching": f"{isotope.half_life:.6g} s, {isotope.branching:.4g}" if isotope.half_life else f"none, {isotope.branching:.4g}",
         "reference time": f"{delay:g} s before the start of the scan" if delay else "start of the scan", "live, calibration": f"{live:g}, {calibration:g}",
         "algorithm": algorithm + (f", smoothness {smoothness:g}" if algorithm in CLIMBS else ""),
+        "motion": f"images of {len(cut.parts)} places, moved to the reference and averaged by sensitivity and time" if motion is not None else "",
         "patient": position, "computed in": f"{time.monotonic() - begun:.0f} s"}
-    return Quantified(numpy.ascontiguousarray(image if spans is not None else image[0]), (lattice.voxel,) * 3, centre, UNIT, scan.found, isotope, settings, doubts, position,
-                      scanner.model)
+    return Quantified(numpy.ascontiguousarray(image if cut.series else image[0]), (lattice.voxel,) * 3, centre, UNIT, found, isotope, settings, doubts, position,
+                      scanner.model, cut.names, delay)
 
 
 def _opened(source, **opening):

@@ -37,13 +37,18 @@ class Reading:
     moves : bool
         Bed or gantry were at several places.
     has_dead_time : bool
-    doubts : list of str
-        What is not as it was asked for, or not as files should be.
+    doubts, within : list of str
+        What is not as it was asked for, or not as files should be; and those of them that are of frames whose edges are within blocks of events.
+    names : list of str
+        What frames are called.
     """
+    #: Frames are images of their own, not parts of them.
+    whole = True
 
     def __init__(self, frames):
         self.asked = numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames
-        self.blocks, self.moves, self.has_dead_time, self.doubts = [[] for _ in self.asked], False, False, []
+        self.blocks, self.moves, self.has_dead_time, self.doubts, self.within = [[] for _ in self.asked], False, False, [], []
+        self.names = [f"frame {k}" for k in range(len(self.asked))]
 
     @property
     def starts(self):

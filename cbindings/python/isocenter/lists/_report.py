@@ -7,6 +7,7 @@ import numpy
 from .. import _png
 from ..images import dicom_geometry
 from ..raw import upright
+from . import _series_page
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8884; --mark: #d9730d; }
@@ -27,12 +28,13 @@ _WIDE = 300
 def numbers(made):
     """Names and values of each frame."""
     rows = []
-    for f in made.found:
+    for f, name in zip(made.found, made.names):
         trues = f.counted - f.randoms - f.scatter
         part = lambda v: f"{v:,.0f} ({100 * v / f.counted:.1f} %)" if f.counted else "none"
         last = f.history[-1] if f.history else None
         rows.append({
-            "time": f"{f.start:g} to {f.start + f.duration:g} s", "prompts": f"{f.prompts:,}", "delays": f"{f.delays:,}", "prompts in the lattice": f"{f.counted:,}",
+            "time": f"{f.duration:g} s of {name}" if name.startswith("gate") else f"{f.start:g} to {f.start + f.duration:g} s",
+            "prompts": f"{f.prompts:,}", "delays": f"{f.delays:,}", "prompts in the lattice": f"{f.counted:,}",
             "dropped": ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in f.dropped._asdict().items() if n and name != "events") or "none",
             "randoms": part(f.randoms), "scatter": part(f.scatter),
             "scatter's scale": f"{f.scale:.3f} by {f.tails:,.0f} counts of tails" if f.tails else "none",
@@ -51,7 +53,7 @@ def write(path, made, command=""):
             '<meta name="viewport" content="width=device-width">', f"<style>{_STYLE}</style>", f"<h1>{html.escape(title)}</h1>"]
     if made.doubts:
         page += ["<ul>", *(f"<li>{html.escape(words)}" for words in made.doubts), "</ul>"]
-    page += ["<main>", *_pictures(made), "</main>", "<h2>Counts</h2>", "<table>"]
+    page += ["<main>", *_pictures(made), "</main>", *_series_page.lines(made), "<h2>Counts</h2>", "<table>"]
     page += [f"<tr><th>{name}" + "".join(f'<td class="number">{html.escape(row[name])}' for row in rows) for name in rows[0]]
     page += ["</table>", "<h2>Settings</h2>", "<table>", f"<tr><th>isotope<td>{html.escape(made.isotope.name or 'not named')}"]
     page += [f"<tr><th>{html.escape(name)}<td>{html.escape(value)}" for name, value in made.settings.items() if value]

@@ -35,7 +35,7 @@ class Scan:
             doubt(words)
         for k, of in enumerate(self.found):
             if of.dropped.not_measured:
-                doubt(f"{of.dropped.not_measured} of {of.prompts} prompts{f' of frame {k}' if count > 1 else ''} are of pairs of crystals that the file says are not measured: they are dropped")
+                doubt(f"{of.dropped.not_measured} of {of.prompts} prompts{f' of {events.names[k]}' if count > 1 else ''} are of pairs of crystals that the file says are not measured: they are dropped")
         _check_counts(self.found, events, self.sums, doubt)
 
     def _read(self, events, count):
@@ -112,10 +112,10 @@ def _check_counts(found, events, sums, doubt):
         raise wrong(ValueError, f"none of {prompts} prompts are in the lattice: {found[0].dropped}")
     for k, of in enumerate(found):
         if of.counted and not of.duration > 0:
-            raise wrong(ValueError, f"blocks of events{f' of frame {k}' if frames else ''} last 0 s, so that there is no activity a second")
-        if not events.blocks[k]:
-            doubt(f"no block of events begins in frame {k}: its image is NaN")
-        elif not of.counted:
-            doubt(f"there are no {'prompts in the lattice' if of.prompts else 'prompts'} in frame {k}: its image is 0")
-        elif sums is not None and not sums[k].any():
-            doubt(f"there are prompts without delays in the field of view{f' in frame {k}' if frames else ''}: there are taken to be no randoms")
+            raise wrong(ValueError, f"blocks of events{f' of {events.names[k]}' if frames else ''} last 0 s, so that there is no activity a second")
+        if events.whole and not events.blocks[k]:
+            doubt(f"no block of events begins in {events.names[k]}: its image is NaN")
+        elif events.whole and not of.counted:
+            doubt(f"there are no {'prompts in the lattice' if of.prompts else 'prompts'} in {events.names[k]}: its image is 0")
+        elif of.counted and sums is not None and not sums[k].any():
+            doubt(f"there are prompts without delays in the field of view{f' in {events.names[k]}' if frames else ''}: there are taken to be no randoms")

@@ -158,7 +158,8 @@ class Events(Reading):
             start, end = self.asked[k]
             found = self.blocks[k]
             has = f"has the events from {found[0][0]:g} to {found[-1][1]:g} s" if found else "has no events"
-            self.doubts.append(f"frame {k}, {start:g} to {end:g} s, {has}: its edges are within blocks of events, whose events have no times of their own")
+            self.within.append(f"frame {k}, {start:g} to {end:g} s, {has}: its edges are within blocks of events, whose events have no times of their own")
+        self.doubts += self.within
         if self._overlaps:
             self.doubts.append(f"{self._overlaps} blocks of events begin before the one before them ends: their durations are added up")
 
