@@ -29,9 +29,10 @@ def rigid(image, voxel, centre, transform):
     step = transform[:, :3] * sides / sides[:, None]
     begin = (transform[:, :3] @ first + transform[:, 3] - first) / sides
     x, y = numpy.arange(count[0]), numpy.arange(count[1])[:, None]
-    made = numpy.empty(image.shape, numpy.float32)
+    # With zeros about it, in which all places beyond the image are put.
+    padded, made = numpy.pad(image, (1, 2)), numpy.empty(image.shape, numpy.float32)
     for z in range(count[2]):  # one slice at a time, for the memory of its places
-        made[z] = _between(image, [begin[k] + step[k, 0] * x + step[k, 1] * y + step[k, 2] * z for k in (2, 1, 0)])
+        made[z] = _between(padded, [begin[k] + step[k, 0] * x + step[k, 1] * y + step[k, 2] * z for k in (2, 1, 0)])
     return made
 
 
@@ -41,19 +42,17 @@ def inverse(transform):
     return whole[:3]
 
 
-def _between(image, places):
-    """Values at (z, y, x), in voxels."""
-    near = [numpy.rint(place) for place in places]
-    places = [numpy.where(abs(place - at) < _NEAR, at, place) for place, at in zip(places, near)]
-    below = [numpy.floor(place).astype(int) for place in places]
-    above = [place - at for place, at in zip(places, below)]
-    made = numpy.zeros(numpy.broadcast_shapes(*(place.shape for place in places)), numpy.float32)
-    for corner in numpy.ndindex(2, 2, 2):
-        index = [at + k for at, k in zip(below, corner)]
-        weight, inside = 1.0, True
-        for at, k, part, count in zip(index, corner, above, image.shape):
-            weight = weight * (part if k else 1 - part)
-            inside = inside & (at >= 0) & (at < count)
-        found = image[tuple(numpy.clip(at, 0, count - 1) for at, count in zip(index, image.shape))]
-        made += numpy.where(inside & (weight > 0), weight * found, 0).astype(numpy.float32)
-    return made
+def _between(padded, places):
+    """Values at (z, y, x), in voxels of what was padded."""
+    index, parts = 0, []
+    for place, count in zip(places, padded.shape):
+        near = numpy.rint(place)
+        place = numpy.clip(numpy.where(abs(place - near) < _NEAR, near, place), -1, count - 3) + 1
+        below = place.astype(numpy.intp)
+        index = index * count + below
+        parts.append((place - below).astype(numpy.float32))
+    values, (slices, rows) = padded.ravel(), (padded.shape[1] * padded.shape[2], padded.shape[2])
+    # Along x, then y, then z.
+    along = lambda at: values[at] * (1 - parts[2]) + values[at + 1] * parts[2]
+    across = lambda at: along(at) * (1 - parts[1]) + along(at + rows) * parts[1]
+    return across(index) * (1 - parts[0]) + across(index + slices) * parts[0]

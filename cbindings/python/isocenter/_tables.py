@@ -6,8 +6,8 @@ import numpy
 
 from .errors import wrong
 
-#: Bytes of a text, at most: a million rows.
-_MOST = 1 << 26
+#: Bytes of a text, at most.
+_MOST = 1 << 24
 
 
 def read(path):

@@ -286,7 +286,10 @@ def _are_alike(starts, durations):
 
 def _read_times(path, header, frames):
     """Starts and durations of a file's frames."""
-    starts, durations = _sidecar.times(_sidecar.beside(path), _sidecar.read(path), frames)
+    # What is beside one volume may be of the series that it was made of.
+    starts, durations = _sidecar.times(_sidecar.beside(path), _sidecar.read(path), frames if frames > 1 else None)
+    if starts is not None and len(starts) != frames:
+        starts = durations = None
     unit, step = _SECONDS.get(header.get_xyzt_units()[1]), float(header["pixdim"][4])
     if starts is None and unit and step > 0:
         starts, durations = unit * (float(header["toffset"]) + step * numpy.arange(frames)), numpy.full(frames, unit * step)

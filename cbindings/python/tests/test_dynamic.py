@@ -150,6 +150,18 @@ class Motion(Folder):
         self.assertEqual((made.of[0], made.of[1], made.of[3], len(made.parts), made.series), (made.of[0],) * 3 + (2, False))
 
 
+    def test_other_axes(self):
+        """Of a scanner whose axis is x of the file: places are the file's."""
+        turn, transform = np.eye(3)[[1, 2, 0]], _motion._of_angles(1.0, 2.0, 3.0, 10.0, 20.0, 30.0)
+        cut = _cut.cut(motion=[np.concatenate([[0.0], transform.ravel()])])
+        map = isocenter.images.Volume(np.random.default_rng(0).normal(size=(5, 6, 7)).astype(np.float32), (2.0, 3.0, 4.0), (1.0, -2.0, 3.0), "1/mm")
+        turned = isocenter.lists._quantify._turned_volume(map, turn)
+        lattice = isocenter.lists._lattice.Lattice((5, 5, 5), 2.0, (0.0, 0.0, 0.0), *[1] * 6)
+        made = _motion.Averaged(cut, turn, turned, lattice).map(0).image
+        expected = isocenter.lists._axis.turned_image(_resample.rigid(map.image, map.voxel, map.centre, transform), turn)
+        np.testing.assert_allclose(made, expected, atol=1e-5)
+
+
 @unittest.skipIf(nibabel is None, "nibabel is not installed")
 class Series(Folder):
     def test_times_in_files(self):
@@ -196,6 +208,9 @@ class Series(Folder):
                 file.write(text)
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 isocenter.images.read_nifti(self.path("a.nii"))
+        # One volume of a series, with what was beside that.
+        write(self.path("a.nii"), data[0], 2.0, sidecar={"FrameTimesStart": [0, 1, 2], "FrameDuration": [1, 1, 1]})
+        self.assertEqual(isocenter.images.read_nifti(self.path("a.nii"))[-2:], (None, None))
         nibabel.save(nibabel.Nifti1Image(np.zeros((2, 2, 2, 1, 3), np.float32), np.eye(4)), self.path("b.nii"))
         self.assertRaisesRegex(ValueError, "it must be a volume, x, y, z, or a series", isocenter.images.read_nifti, self.path("b.nii"))
         self.assertRaisesRegex(ValueError, r"attenuation has shape \(3, 4, 5, 6\); it must be \(nz, ny, nx\)", isocenter.lists._attenuation.read_map,

@@ -12,6 +12,8 @@ from . import _plasma
 _MINUTE = 60.0
 #: Plasma that ends earlier than this part of the last frame is too short.
 _REACH = 0.5
+#: Voxels that are fitted at a time, for the memory of their frames in double precision.
+_AT_ONCE = 1 << 20
 
 Patlak = collections.namedtuple("Patlak", "ki intercept mask residual frames")
 Patlak.__doc__ = """`ki`, the slope, ml/ml/min, and `intercept`, ml/ml, float32 (nz, ny, nx), NaN where `mask` is False: where a frame is not finite, or all are 0; `residual`, the weighted root mean
@@ -62,7 +64,15 @@ def patlak(series, times, plasma, start, weights=None):
     curve, begins, ends = _plasma.Curve(samples), *times[used].T
     level = (curve.integral(ends) - curve.integral(begins)) / (ends - begins)
     exposure = (curve.second_integral(ends) - curve.second_integral(begins)) / (ends - begins)
-    return _fit(series[used].reshape(len(used), -1).astype(float), exposure / _MINUTE, level, weights[used], used, series.shape[1:])
+    scaled = numpy.stack([exposure / _MINUTE, level], axis=1) * numpy.sqrt(weights[used])[:, None]
+    _check_design(scaled, len(used))
+    flat = series.reshape(len(series), -1)
+    images, mask = numpy.full((3, flat.shape[1]), numpy.nan, numpy.float32), numpy.zeros(flat.shape[1], bool)
+    for first in range(0, flat.shape[1], _AT_ONCE):
+        part = slice(first, first + _AT_ONCE)
+        images[:, part], mask[part] = _fit(flat[used, part].astype(float), scaled, numpy.sqrt(weights[used]))
+    images, mask = images.reshape(3, *series.shape[1:]), mask.reshape(series.shape[1:])
+    return Patlak(images[0], images[1], mask, images[2], used)
 
 
 def _weights(weights, times):
@@ -95,21 +105,19 @@ def _check_reach(samples, times):
         warnings.warn(f"plasma ends at {last:g} s, before the last frame does, at {end:g} s: its last value is held", stacklevel=3)
 
 
-def _fit(values, exposure, level, weights, used, shape):
-    """Of values (frames, voxels) = ki exposure + intercept level, with weights of frames."""
-    design, root = numpy.stack([exposure, level], axis=1), numpy.sqrt(weights)
-    scaled = design * root[:, None]
+def _check_design(scaled, frames):
     size = numpy.linalg.norm(scaled, axis=0)
     if not size.all() or numpy.linalg.matrix_rank(scaled / size, tol=1e-9) < 2:
-        raise wrong(ValueError, f"plasma has the same course in all {len(used)} frames as its integral, so that slope and intercept cannot be told apart: give more frames, or other plasma")
+        raise wrong(ValueError, f"plasma has the same course in all {frames} frames as its integral, so that slope and intercept cannot be told apart: give more frames, or other plasma")
+
+
+def _fit(values, scaled, root):
+    """Slope, intercept and residual (3, voxels) of values (frames, voxels), and the mask; `scaled` has exposure and level, and `root` is by what both are scaled."""
     mask = numpy.isfinite(values).all(axis=0)
     mask &= numpy.where(mask, values, 0).any(axis=0)
-    seen = values[:, mask] * root[:, None]
+    seen, size = values[:, mask] * root[:, None], numpy.linalg.norm(scaled, axis=0)
     found = numpy.linalg.pinv(scaled / size) @ seen
-    left = numpy.sqrt(((seen - scaled / size @ found) ** 2).sum(axis=0) / (seen ** 2).sum(axis=0))
-    images = []
-    for numbers in (*(found / size[:, None]), left):
-        image = numpy.full(mask.shape, numpy.nan, numpy.float32)
-        image[mask] = numbers
-        images.append(image.reshape(shape))
-    return Patlak(images[0], images[1], mask.reshape(shape), images[2], used)
+    made = numpy.full((3, len(mask)), numpy.nan, numpy.float32)
+    made[:2, mask] = found / size[:, None]
+    made[2, mask] = numpy.sqrt(((seen - scaled / size @ found) ** 2).sum(axis=0) / (seen ** 2).sum(axis=0))
+    return made, mask

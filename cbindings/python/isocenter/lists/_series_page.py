@@ -16,8 +16,8 @@ def lines(made):
         return
     gates = made.names[0].startswith("gate")
     yield f"<h2>{'Gates' if gates else 'Frames'}</h2>"
-    if not gates and (drawn := _curve(made)):
-        yield from drawn
+    if not gates:
+        yield from _curve(made)
     yield "<table>"
     yield f"<tr><th><th>from, s<th>{'time, s' if gates else 'to, s<th>measured, s'}<th>prompts<th>mean over the body, {html.escape(made.unit)}"
     for name, of in zip(made.names, made.found):
