@@ -2013,6 +2013,18 @@ public:
         return detail::call(isoc_pet_singles, self(), field_of_view, duration, window, named("sums", sums), named("singles", singles));
     }
 
+    // Writes which part of all photons each crystal detects, f32 (crystals), from a scan of a known source: `sums` of prompts by fan_sums of the
+    // same field of view, real or u32 (crystals); `image`, the source, f32 or f64 in the unit of `wanted`, which sets the scale; `attenuation` as
+    // in factors, nullptr for none; `singles`, real (crystals) in 1/s, whose randoms are taken away, nullptr: none; `window` as in singles, 0
+    // without them. All in host memory.
+    outcome<void> efficiencies(double field_of_view, double window, const isoc_pet_factor_options &wanted, const const_tensor &sums,
+                               const const_tensor &image, const const_tensor &attenuation, const const_tensor &singles,
+                               const tensor &efficiencies) {
+        return detail::call(isoc_pet_efficiencies, self(), field_of_view, window, detail::filled<isoc_pet_factor_options>(wanted),
+                            named("sums", sums), named("image", image), named("attenuation", attenuation), named("singles", singles),
+                            named("efficiencies", efficiencies));
+    }
+
     // Writes the randoms of crystals with these rates, real (crystals) in host memory, 1/s: f32 histo-images, in host memory or on the plan's GPU.
     // `duration` and `window` as in singles, `directions` as in factor_options.
     outcome<void> randoms(double duration, double window, uint32_t directions, const const_tensor &singles, const tensor &histo_images) {

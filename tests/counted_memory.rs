@@ -62,6 +62,7 @@ fn promises_are_kept() {
     joint_maps_take_what_memory_says();
     pet::corrections_take_what_memory_says();
     pet::lines_take_what_memory_says();
+    pet::efficiencies_stay_below_the_cap();
 }
 
 /// Bytes beyond what was there before.

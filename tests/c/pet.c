@@ -170,6 +170,7 @@ static void handles(void) {
     EARLY(isoc_pet_detect(none, &p, &q, &t, NULL, 0, &c, &t, NULL));
     EARLY(isoc_pet_fan_sums(none, 0.0, &c, NULL, &c, NULL));
     EARLY(isoc_pet_singles(none, 0.0, 60.0, 100.0, &t, &t));
+    EARLY(isoc_pet_efficiencies(none, 0.0, 0.0, NULL, &t, &i, NULL, NULL, &t));
     EARLY(isoc_pet_randoms(none, 60.0, 100.0, 0, &t, &h));
     EARLY(isoc_pet_scatter(none, NULL, &i, NULL, &i, NULL, NULL, &h, NULL));
     EARLY(isoc_pet_simulate(none, &s, NULL, &p, &q, &t, &tally));
@@ -810,6 +811,8 @@ static void contexts(void) {
     has_scanner();
     check_status("memory cap: factors", isoc_pet_factors(pet, NULL, NULL, NULL, &h), ISOC_STATUS_MEMORY_CAP, NULL);
     has_background();
+    check_status("memory cap: efficiencies", isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, &sums_tensor, &i, NULL, NULL, &rates_tensor),
+                 ISOC_STATUS_MEMORY_CAP, cap);
     check_status("memory cap: randoms", isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &h), ISOC_STATUS_MEMORY_CAP, cap);
     check_status("memory cap: scatter", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
     check_status("memory cap: expect", isoc_pet_expect(pet, &s, NULL, &tally, &h, NULL), ISOC_STATUS_MEMORY_CAP, cap);
@@ -826,6 +829,7 @@ static void contexts(void) {
     has_background();
     check_status("cancel: fan sums", isoc_pet_fan_sums(pet, 0.0, &named_tensor, NULL, &sums_tensor, NULL), gone, NULL);
     check_status("cancel: singles", isoc_pet_singles(pet, 0.0, 60.0, 0.0, &sums_tensor, &rates_tensor), gone, NULL);
+    check_status("cancel: efficiencies", isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, &sums_tensor, &i, NULL, NULL, &rates_tensor), gone, NULL);
     check_status("cancel: randoms", isoc_pet_randoms(pet, 60.0, 0.0, 4, &rates_tensor, &h), gone, NULL);
     check_status("cancel: scatter", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, NULL, NULL, &h, NULL), gone, NULL);
     expect("a cancel leaves sums and rates", sums[0] == 100 && rates[0] == 1000.0f);
@@ -885,6 +889,10 @@ static void contexts(void) {
 #define SINGLES(name, change, status, ...)                                                                                    \
     BAD("singles: " name, (has_background(), change),                                                                         \
         isoc_pet_singles(pet, field_of_view, duration, window, &sums_tensor, &rates_tensor), status, __VA_ARGS__)
+#define EFFICIENCIES(name, change, status, ...)                                                                               \
+    BAD("efficiencies: " name, (has_background(), change),                                                                    \
+        isoc_pet_efficiencies(pet, field_of_view, window, &wanted, &sums_tensor, &i, &map_tensor, &rates_tensor, &efficiencies_tensor), \
+        status, __VA_ARGS__)
 #define RANDOMS(name, change, status, ...)                                                                                    \
     BAD("randoms: " name, (has_background(), change), isoc_pet_randoms(pet, duration, window, directions, &rates_tensor, &a), \
         status, __VA_ARGS__)
@@ -1346,6 +1354,64 @@ static void single_rates(void) {
     for (int k = 0; k < CRYSTALS; k++)
         alike &= fabs(rates[k] - rate) < 1e-4 * rate;
     expect("equal sums are of equal rates", alike);
+}
+
+static void crystal_efficiencies(void) {
+    static const int64_t fewer[] = { CRYSTALS - 1 };
+    static double real_sums[CRYSTALS];
+    EFFICIENCIES("as they are", (void)0, OK, NULL);
+    EFFICIENCIES("of real sums", (sums_tensor = tensor(rates, 1, crystal_list, ISOC_DTYPE_FLOAT, 32)), OK, NULL);
+    EFFICIENCIES("of any directions", wanted.directions = 7, OK, NULL);
+    BAD("efficiencies: no scanner", (void)0, isoc_pet_efficiencies(pet, 0.0, 0.0, NULL, &sums_tensor, &i, NULL, NULL, &efficiencies_tensor),
+        NOT_CONFIGURED, "isoc_pet_set_scanner comes first");
+    EFFICIENCIES("of points", of_points(), NOT_CONFIGURED, "crystals are points", "scanner.crystal_width");
+    EFFICIENCIES("a field of view below 0", field_of_view = -1.0, OUT_OF_RANGE, "field_of_view is -1 mm");
+    EFFICIENCIES("a window below 0", window = -1.0, OUT_OF_RANGE, "window is -1 ps", "above 0");
+    EFFICIENCIES("a window of NaN", window = NAN, NOT_FINITE_PARAMETER, "window is NaN");
+    EFFICIENCIES("a window that nobody knows", without_bins(), NOT_CONFIGURED, "window is 0", "the scanner has no time bins");
+    BAD("efficiencies: a window of nothing", has_background(),
+        isoc_pet_efficiencies(pet, 0.0, 150.0, &wanted, &sums_tensor, &i, NULL, NULL, &efficiencies_tensor), OUT_OF_RANGE,
+        "window is 150 ps", "there are no singles");
+    EFFICIENCIES("singles without a duration", (wanted.duration = wanted.half_life = 0.0), OUT_OF_RANGE, "options.duration is 0", "singles");
+    EFFICIENCIES("a branching above 1", wanted.branching = 1.5, OUT_OF_RANGE, "options.branching is 1.5");
+    EFFICIENCIES("a map of large voxels", wanted.map_voxel_x = 1001.0, OUT_OF_RANGE, "options.map_voxel_x is 1001 mm");
+    EFFICIENCIES("fewer sums", sums_tensor.shape = fewer, TENSOR_SHAPE, "sums.shape[0] is 11", "must be 12");
+    EFFICIENCIES("signed sums", sums_tensor.dtype.code = 0, TENSOR_DTYPE, "sums.dtype");
+    EFFICIENCIES("a sum below 0", (real_sums[5] = -2.0, sums_tensor = tensor(real_sums, 1, crystal_list, ISOC_DTYPE_FLOAT, 64)), OUT_OF_RANGE,
+                 "sums[5] is -2", "at least 0");
+    EFFICIENCIES("a sum of NaN", (real_sums[5] = NAN, sums_tensor = tensor(real_sums, 1, crystal_list, ISOC_DTYPE_FLOAT, 64)), NOT_FINITE_DATA,
+                 "sums[5] is NaN");
+    EFFICIENCIES("no sums", memset(sums, 0, sizeof sums), OUT_OF_RANGE, "sums are 0 everywhere");
+    EFFICIENCIES("too many randoms", rates[3] = rates[9] = 1e7f, OUT_OF_RANGE, "randoms of singles are as many as the sums");
+    EFFICIENCIES("an activity below 0", image[5] = -1.0f, OUT_OF_RANGE, "image[", "is -1", "at least 0");
+    EFFICIENCIES("no activity", memset(image, 0, sizeof image), OUT_OF_RANGE, "image is 0 everywhere");
+    EFFICIENCIES("attenuation below 0", map[7] = -1.0f, OUT_OF_RANGE, "attenuation[", "is -1 /mm");
+    EFFICIENCIES("fewer rates", rates_tensor.shape = fewer, TENSOR_SHAPE, "singles.shape[0] is 11", "must be 12");
+    EFFICIENCIES("a rate below 0", rates[7] = -1.0f, OUT_OF_RANGE, "singles[7] is -1", "at least 0");
+    EFFICIENCIES("fewer efficiencies", efficiencies_tensor.shape = fewer, TENSOR_SHAPE, "efficiencies.shape[0] is 11", "must be 12");
+    EFFICIENCIES("whole efficiencies", efficiencies_tensor.dtype.code = ISOC_DTYPE_UINT, TENSOR_DTYPE, "efficiencies.dtype");
+    EFFICIENCIES("overlap", efficiencies_tensor.data = sums, OVERLAP, "sums", "efficiencies", "share memory");
+    EFFICIENCIES("overlap with singles", efficiencies_tensor.data = rates, OVERLAP, "singles", "efficiencies", "share memory");
+    EFFICIENCIES("overlap with the map", efficiencies_tensor.data = map, OVERLAP, "attenuation", "efficiencies", "share memory");
+    BAD("efficiencies: NULL", has_background(),
+        isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, NULL, &i, NULL, NULL, &efficiencies_tensor), NULL_POINTER, "sums is NULL");
+    BAD("efficiencies: no image", has_background(),
+        isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, &sums_tensor, NULL, NULL, NULL, &efficiencies_tensor), NULL_POINTER, "image is NULL");
+    BAD("efficiencies: nowhere", has_background(),
+        isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, &sums_tensor, &i, NULL, NULL, NULL), NULL_POINTER, "efficiencies is NULL");
+
+    /* Nine times the sums are of three times the efficiencies. */
+    set_up(ctx);
+    has_background();
+    isoc_tensor i = image_tensor(image);
+    check_ok("efficiencies", isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, &sums_tensor, &i, NULL, NULL, &efficiencies_tensor));
+    for (int k = 0; k < CRYSTALS; k++)
+        sums[k] *= 9;
+    check_ok("efficiencies of more", isoc_pet_efficiencies(pet, 0.0, 0.0, &wanted, &sums_tensor, &i, NULL, NULL, &rates_tensor));
+    int alike = 1;
+    for (int k = 0; k < CRYSTALS; k++)
+        alike &= efficiencies[k] > 0 && fabs(rates[k] / efficiencies[k] - 3.0) < 3e-3;
+    expect("efficiencies go with the root of the counts", alike);
 }
 
 static double sum_of(const float *values) {
@@ -2001,6 +2067,7 @@ int main(void) {
     detected_events();
     delayed_events();
     single_rates();
+    crystal_efficiencies();
     random_events();
     scattered_events();
     working_memory();

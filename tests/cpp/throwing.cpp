@@ -1008,6 +1008,14 @@ void pet(const iso::context &context) {
     plan.singles(0, 60, 0, sums, rates);
     expect("pet: every crystal has a rate", *std::min_element(rates.begin(), rates.end()) > 0);
     expect_error("pet: no time", ISOC_STATUS_OUT_OF_RANGE, "duration is 0", [&] { plan.singles(0, 0, 0, sums, rates); });
+    std::vector<float> parts(sums.size());
+    const std::vector<double> source(static_cast<std::size_t>(depth * side * side), 1e6);
+    wanted.duration = 60;
+    plan.efficiencies(0, 0, wanted, sums, { source, { depth, side, side } }, nullptr, nullptr, parts);
+    expect("pet: every crystal has an efficiency", *std::min_element(parts.begin(), parts.end()) > 0);
+    expect_error("pet: a window of nothing", ISOC_STATUS_OUT_OF_RANGE, "window is 100 ps",
+                 [&] { plan.efficiencies(0, 100, wanted, sums, { source, { depth, side, side } }, nullptr, nullptr, parts); });
+    wanted.duration = 0;
     const auto total = [](const std::vector<float> &values) { return std::accumulate(values.begin(), values.end(), 0.0); };
     const iso::tensor to(additive, { azimuths, depth, side, side });
     plan.randoms(60, 0, 4, rates, to);

@@ -233,6 +233,7 @@ function missing_and_extra_arguments()
         'PET.factorsMemory', {}, Inf
         'PET.fanSums', {'crystals'}, Inf
         'PET.singles', {'sums'}, Inf
+        'PET.efficiencies', {'sums', 'image'}, Inf
         'PET.randoms', {'singles'}, Inf
         'PET.randomsMemory', {}, Inf
         'PET.scatter', {'image'}, Inf
@@ -479,6 +480,7 @@ function values_and_order_of_calls()
     says('PET.factorsMemory', 'setScanner comes first', @() pet.factorsMemory());
     says('PET.fanSums', 'setScanner comes first', @() pet.fanSums([1; 2]));
     says('PET.singles', 'setScanner comes first', @() pet.singles(uint32([1 1]), 'Duration', 1, 'Window', 2000));
+    says('PET.efficiencies', 'setScanner comes first', @() pet.efficiencies([1 1], ones(12, 10, 4)));
     says('PET.randoms', 'setScanner comes first', @() pet.randoms([1 1], 'Duration', 1));
     says('PET.randomsMemory', 'setScanner comes first', @() pet.randomsMemory());
     says('PET.scatter', 'setScanner comes first', @() pet.scatter(ones(12, 10, 4), 0.01 * ones(12, 10, 4), 'TofFwhm', 300));
@@ -512,6 +514,17 @@ function values_and_order_of_calls()
     says('PET.singles', 'sums is 2 x 3; it must be 2 x 1 (one a crystal): of one label, write sums(:, 1)', @() pet.singles(zeros(2, 3, 'uint32'), 'Duration', 60));
     says('PET.singles', 'sums are 0 everywhere', @() pet.singles(zeros(2, 1, 'uint32'), 'Duration', 60, 'Window', 2000));
     says('PET.randoms', 'Duration is -60 s; it must be above 0', @() pet.randoms([1 1], 'Duration', -60));
+    says('PET.efficiencies', 'image is missing', @() pet.efficiencies([9 9]));
+    efficiencies = @(sums, varargin) pet.efficiencies(sums, ones(12, 10, 4), varargin{:});
+    says('PET.efficiencies', 'image is 4 x 10 x 12; it must be 12 x 10 x 4', @() pet.efficiencies([9 9], ones(4, 10, 12)));
+    says('PET.efficiencies', 'sums(2) is -1; it must be at least 0', @() efficiencies([9 -1]));
+    says('PET.efficiencies', 'sums are 0 everywhere', @() efficiencies([0 0]));
+    says('PET.efficiencies', 'no efficiencies explain the sums', @() efficiencies([9 4]));
+    says('PET.efficiencies', 'Window is 300 ps, of randoms, and there are no singles', @() efficiencies([9 9], 'Window', 300));
+    says('PET.efficiencies', 'Duration is 0, and', @() efficiencies([9 9], 'Singles', [1 1], 'Window', 300));
+    says('PET.efficiencies', 'Singles(2) is -1; it must be at least 0', @() efficiencies([9 9], 'Singles', [1 -1], 'Window', 300, 'Duration', 60));
+    says('PET.efficiencies', 'there is no ''Directions'' in the options', @() efficiencies([9 9], 'Directions', 4));
+    says('PET.efficiencies', 'attenuation(1, 1, 1) is -1000 /mm', @() efficiencies([9 9], -1000 * ones(4, 3, 2)));
     says('PET.randoms', 'singles(2) is -1; it must be at least 0', @() pet.randoms([1 -1], 'Duration', 60));
     says('PET.randoms', 'Directions is 20000; it must be 1 to 16384', @() pet.randoms([1 1], 'Duration', 60, 'Directions', 20000));
     says('PET.randomsMemory', 'Directions is 20000; it must be 1 to 16384', @() pet.randomsMemory('Directions', 20000));

@@ -220,6 +220,16 @@ function accidentals()
     check_true('singles', isa(rates, 'single') && isequal(size(rates), [n 1]));
     check_near('of equal crystals', rates, sqrt(1 / (2e-9 * 60)) * ones(n, 1), 1e-3);
     check_near('four times the sums', pet.singles(single(4 * sums), 'Duration', 60, 'Window', 1000), 2 * rates, 1e-3);
+    source = pet.phantomImage(struct('HalfX', 30, 'HalfZ', 10, 'Activity', 1e4));
+    parts = pet.efficiencies(sums, source);
+    check_true('efficiencies', isa(parts, 'single') && isequal(size(parts), [n 1]) && all(parts > 0));
+    check_near('of nine times the sums', pet.efficiencies(9 * double(sums), double(source)), 3 * parts, 1e-3);
+    thin = 1e-6 * ones(12, 10, 4);
+    check_near('of next to no attenuation', pet.efficiencies(sums, source, thin, 'MapVoxel', [8 8 6]), parts, 1e-3);
+    % Voxels of 384 mm^3.
+    check_near('in Bq/ml', pet.efficiencies(sums, source, [], 'Duration', 60, 'Live', 0.5), parts / sqrt(0.384 * 30), 1e-3);
+    % Randoms are as many as all pairs: half of twice the sums.
+    check_near('less randoms', pet.efficiencies(2 * double(sums), source / 0.384 / 60, 'Duration', 60, 'Singles', rates, 'Window', 1000), parts, 1e-2);
     randoms = pet.randoms(rates, 'Duration', 60, 'Window', 1000);
     check_true('randoms', isa(randoms, 'single') && isequal(size(randoms), [12 10 4 6]) && all(randoms(:) >= 0) && any(randoms(:)));
     check_near('ten times as long', pet.randoms(double(rates), 'Duration', 600, 'Window', 1000), 10 * randoms, 1e-5);

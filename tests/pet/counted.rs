@@ -9,6 +9,7 @@ use isocenter::pet::background::{ScatterArrays, ScatterOptions};
 use isocenter::pet::corrections::FactorOptions;
 use isocenter::pet::factors::Accidentals;
 use isocenter::pet::lines::{Ends, LinesOf, ListArrays, no_times};
+use isocenter::pet::normalisation::KnownSource;
 use isocenter::pet::scanner::{Blocks, CrystalArrays, Crystals};
 use isocenter::pet::scatter::Model;
 use isocenter::pet::{Algorithm, Lattice, Memory, Options, Pet, View, Views};
@@ -209,5 +210,36 @@ pub(crate) fn lines_take_what_memory_says() {
             // Either part of it is looked at on its own.
             assert_eq!(call(&mut plan(host as u64 / 2 - 1)), Status::MemoryCap, "{name}");
         }
+    }
+}
+
+/// Efficiencies take no more than the cap, from the least that is enough on, by which few pairs are kept, and are the same.
+pub(crate) fn efficiencies_stay_below_the_cap() {
+    for (number, case) in cases().into_iter().enumerate() {
+        let (crystals, map) = (case.crystals().count(), vec![0.0096f32; case.map.iter().product()]);
+        let (sums, image) = (vec![100f32; crystals], vec![1f32; case.shape.iter().product()]);
+        let options = FactorOptions { map_voxel: case.map_voxel, ..Default::default() };
+        let of = KnownSource {
+            sums: Array::new(&sums, [crystals]).expect("sums"),
+            image: Array::new(&image, case.shape).expect("an image"),
+            attenuation: Some(Array::new(&map, case.map).expect("a map")),
+            singles: None,
+        };
+        let found = |cap: u64, taken_at_most: usize| -> Option<Vec<f32>> {
+            let (mut pet, mut out) = (case.plan(cap), vec![0f32; crystals]);
+            let mut status = None;
+            let taken = taken(|| {
+                let mut to = ArrayMut::new(&mut out, [crystals]).expect("efficiencies");
+                let done = pet.efficiencies(0.0, &options, &of, &mut to);
+                status = Some(done.map_or_else(|e| e.status, |()| Status::Ok));
+            });
+            println!("efficiencies of case {number}: {taken} taken, of {cap}");
+            assert!(taken <= taken_at_most, "case {number}: {taken} taken, {taken_at_most} allowed");
+            assert!(matches!(status, Some(Status::Ok | Status::MemoryCap)), "case {number}: {status:?}");
+            (status == Some(Status::Ok)).then_some(out)
+        };
+        let whole = found(1 << 30, 1 << 30).expect("enough");
+        let least = (1..).map(|k| k * (1 << 15)).find_map(|cap| found(cap, cap as usize)).expect("enough at last");
+        assert_eq!(least, whole, "case {number}");
     }
 }

@@ -24,6 +24,7 @@ classdef PET < handle
 %   detect           events with positions -> events that name crystals
 %   attenuation, factors   CT -> attenuation, and what reconstruct needs of a scanner and of it
 %   fanSums, singles, randoms   delayed coincidences -> rates of single photons -> randoms
+%   efficiencies     a scan of a known source -> which part of the photons each crystal detects
 %   scatter          image and attenuation -> scatter and randoms, as reconstruct takes them
 %   forward, adjoint image -> histo-images and back, exact transposes of each other
 %   sensitivity      the image that the views see
@@ -353,6 +354,23 @@ classdef PET < handle
             %   Window        largest time difference of a delayed coincidence, ps; that of the scanner's time bins if left out
             %   FieldOfView   as for fanSums
             rates = isocenter_mex('pet.singles', self.id, varargin{:});
+        end
+
+        function values = efficiencies(self, varargin)
+            % EFFICIENCIES  Which part of all photons each crystal detects, as factors takes it, from a scan of a known source.
+            %   VALUES = pet.efficiencies(SUMS, IMAGE, ATTENUATION, NAME, VALUE, ...)
+            %   SUMS: one a crystal, single, double or uint32, of fanSums of all prompts. IMAGE: nx x ny x nz, single or double, the source's
+            %   activity, whose unit sets the scale; of one of another scale, VALUES are right but for a common factor. ATTENUATION: as for
+            %   factors; [] or left out: none. VALUES: one a crystal, single: 0 of those without counts, and the mean of the others of those that
+            %   see next to nothing of the source, both of which the log tells. Scatter in SUMS counts as trues. setScanner comes first, with a
+            %   width and a height of crystals.
+            %
+            %   Singles       one a crystal, 1/s, of the method singles or the scanner's own: their randoms are taken away, for which there must
+            %                 be a Duration; [] or left out: there are none
+            %   Window        largest time difference of an event, ps; that of the scanner's time bins if left out. Of Singles
+            %   FieldOfView   as for fanSums
+            %   Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   as for factors
+            values = isocenter_mex('pet.efficiencies', self.id, varargin{:});
         end
 
         function histo_images = randoms(self, varargin)

@@ -224,6 +224,27 @@ static const record estimate_record = with({ "options", sizeof(pet_estimate), {
 } }, factors_record, AT(factors));
 #undef AT
 
+// Of a scan of a known source, without views, and so without directions.
+struct pet_normalisation {
+    pet_factors of;
+    double field_of_view, window;
+    const mxArray *singles;
+};
+#define AT(member) offsetof(pet_normalisation, member)
+static const record normalisation_record{ "options", sizeof(pet_normalisation), {
+    { "Singles", field::any, AT(singles) },
+    { "Window", field::real, AT(window), 0, nullptr, nullptr, true },
+    { "FieldOfView", field::real, AT(field_of_view), 0, nullptr, nullptr, true },
+    { "Duration", field::real, AT(of.o.duration) },
+    { "Branching", field::real, AT(of.o.branching), 0, nullptr, nullptr, true },
+    { "HalfLife", field::real, AT(of.o.half_life) },
+    { "Delay", field::real, AT(of.o.delay) },
+    { "Live", field::real, AT(of.o.live), 0, nullptr, nullptr, true },
+    { "MapVoxel", field::any, AT(of.voxel) },
+    { "MapCentre", field::any, AT(of.centre) },
+} };
+#undef AT
+
 struct pet_scatter {
     pet_estimate how;
     const mxArray *efficiencies, *measured, *randoms;
@@ -947,14 +968,38 @@ static pet_accidentals accidentals_of(const record &r, const call &c, int settin
     return a;
 }
 
+static shape sums_of(const call &c, const mxArray *given) {
+    shape size = one_a_crystal(c, given);
+    if (size.size[0] > 0 && static_cast<int64_t>(mxGetM(given)) == size.size[0] && mxGetN(given) > 1) size.cause = "of one label, write sums(:, 1)";
+    return size;
+}
+
 static void singles(call &c) {
     const mxArray *given = c.argument(0, "sums");
     const pet_accidentals a = accidentals_of(singles_record, c);
-    shape size = one_a_crystal(c, given);
-    if (size.size[0] > 0 && static_cast<int64_t>(mxGetM(given)) == size.size[0] && mxGetN(given) > 1) size.cause = "of one label, write sums(:, 1)";
+    const shape size = sums_of(c, given);
     const array sums(given, "sums", counts, size);
     array out(is_single, size);
     check(isoc_pet_singles(c.plan->pet(), a.field_of_view, a.duration, a.window, sums.tensor(), out.tensor()), "invalidOptions");
+    c.result(0, out.finish());
+}
+
+static void efficiencies(call &c) {
+    const mxArray *given = c.argument(0, "sums"), *activity = c.argument(1, "image");
+    const int settings = settings_at(c, 2, 3);
+    const mxArray *map = settings > 2 ? c.optional(2) : nullptr;
+    pet_normalisation n{};
+    n.of.o = sized<isoc_pet_factor_options>();
+    settings_read(normalisation_record, c, settings, "invalidOptions", &n);
+    place_map(n.of.o, n.of.voxel, n.of.centre);
+    const shape size = sums_of(c, given);
+    const array sums(given, "sums", counts, size), from(activity, "image", real, image(c));
+    const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
+    // As it is named, and the library's messages too.
+    const optional_array singles(n.singles, "Singles", real, n.singles ? one_a_crystal(c, n.singles) : shape{});
+    array out(is_single, size);
+    check(isoc_pet_efficiencies(c.plan->pet(), n.field_of_view, n.window, &n.of.o, sums.tensor(), from.tensor(), attenuation.tensor(), singles.tensor(),
+                                out.tensor()), "invalidOptions");
     c.result(0, out.finish());
 }
 
@@ -1266,6 +1311,7 @@ const std::vector<command> pet_commands{
     { "attenuation", attenuation, needs::plan },
     { "fan_sums", fan_sums },
     { "singles", singles },
+    { "efficiencies", efficiencies },
     { "randoms", randoms },
     { "randoms_memory", randoms_memory },
     { "scatter", scatter },

@@ -769,7 +769,7 @@ class PET(AlongLines, Plan):
 
     def fan_sums(self, crystals, labels=None, sums=None, *, field_of_view=0.0):
         """Adds delayed coincidences to sums over crystals' fans: one to that of either crystal, of each coincidence whose line is near the axis and
-        within the tilts. `singles` makes rates of them. `set_scanner` has to come first.
+        within the tilts. `singles` makes rates of them, and `efficiencies` takes those of a known source's prompts. `set_scanner` has to come first.
 
         Parameters
         ----------
@@ -820,6 +820,47 @@ class PET(AlongLines, Plan):
         out = numpy.zeros(self._crystals, "float32") if out is None else out
         self._run(lib.isoc_pet_singles, real(field_of_view, "field_of_view"), real(duration, "duration"), real(window, "window"),
                   self._in(sums, "sums"), self._out(out, "singles"))
+        return out
+
+    def efficiencies(self, sums, image, attenuation=None, singles=None, out=None, *, window=0.0, field_of_view=0.0, duration=0.0, branching=0.0,
+                     half_life=0.0, delay=0.0, live=0.0, map_voxel=None, map_centre=None):
+        """Normalisation: which part of the photons along a line across it each crystal detects, as `factors` takes it, from a scan of a known source, such as
+        a cylinder or a rod. Efficiencies of the largest likelihood of `sums` (D. Hogg, K. Thielemans, T. Spinks, N. Spyrou, IEEE NSS-MIC 2001;
+        R. D. Badawi, M. A. Lodge, P. K. Marsden, Phys. Med. Biol. 43(1), 1998). `set_scanner` has to come first, with a width and a height of crystals.
+
+        Crystals without counts have 0. Those that see next to nothing of the source have the mean of the others. Both are told in the log, and so is
+        that half of all are above 1. Scatter in the sums counts as trues.
+
+        Parameters
+        ----------
+        sums : array
+            float32, float64 or uint32 (crystals,): of `fan_sums` of all prompts, with the same `field_of_view`.
+        image : array
+            float32 or float64 (nz, ny, nx), at least 0: the source's activity, whose unit sets the scale. Of an image of another scale, efficiencies are
+            right but for a common factor.
+        attenuation : array, optional
+            float32 or float64 (nz, ny, nx), 1/mm at 511 keV, of any size.
+        singles : array, optional
+            float32 or float64 (crystals,), 1/s, of `singles` or of the scanner: the randoms that they make are taken away, for which there must be a
+            `duration`. None: there are none.
+        out : array, optional
+            float32 (crystals,), takes the result. All arrays are in host memory.
+        window : float
+            Largest time difference of an event, ps; 0 means that of the scanner's time bins. Of `singles`.
+        field_of_view : float
+            As for `fan_sums`.
+        duration, branching, half_life, delay, live, map_voxel, map_centre
+            Of the image and the map, as for `factors`.
+
+        Returns
+        -------
+        out
+        """
+        out = numpy.zeros(self._crystals, "float32") if out is None else out
+        options = _factor_options(0, duration, branching, half_life, delay, live, map_voxel, map_centre)
+        self._run(lib.isoc_pet_efficiencies, real(field_of_view, "field_of_view"), real(window, "window"), ctypes.byref(options),
+                  self._in(sums, "sums"), self._in(image, "image"), self._in(attenuation, "attenuation"), self._in(singles, "singles"),
+                  self._out(out, "efficiencies"))
         return out
 
     def randoms(self, singles, duration, out=None, *, window=0.0, directions=0):

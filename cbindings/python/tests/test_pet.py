@@ -602,6 +602,69 @@ class Pet(unittest.TestCase):
         self.assertLess(near.sum(), 0.8 * randoms.sum())
         self.assertTrue((near <= randoms * 1.00001).all() and (near == 0).any() and (near == randoms).any())
 
+    def test_efficiencies_of_a_known_source(self):
+        log = []
+        pet = isocenter.PET(isocenter.Context(log=lambda level, text: log.append(text)), nx=40, ny=40, nz=16, voxel_x=5.0, azimuths=4, max_tilt=0.15)
+        positions, normals = isocenter.block_crystals(blocks=24, across=4, along=8, diameter=400.0, pitch_across=12.9, pitch_along=10.0)
+        pet.set_scanner(positions, normals, crystal_width=12.9, crystal_height=10.0, time_edges=np.linspace(-1000, 1000, 101))
+        efficiencies = np.random.default_rng(4).uniform(0.4, 1.0, len(positions))
+        efficiencies[::50] = 0
+        phantom = isocenter.Body("cylinder", half_x=70.0, half_z=39.0, activity=1.0, attenuation=0.0096)
+        scan = isocenter.Scan([phantom], diameter=400.0, axial_length=200.0, tof_fwhm=200.0)
+        first, second, times, tally = pet.simulate(scan, 4_000_000)
+        crystals = pet.detect(first, second, times, efficiencies)[0]
+        sums, dropped = pet.fan_sums(crystals[crystals[:, 0] < len(positions)])
+        source, water = pet.phantom_image([phantom]), pet.phantom_image([phantom], "attenuation")
+        source *= tally.decays / math.sin(0.15) / source.sum(dtype=float)
+        found = pet.efficiencies(sums, source, water)
+        self.assertEqual((found.dtype, found.shape), (np.float32, efficiencies.shape))
+        self.assertFalse(found[::50].any())
+        self.assertTrue(any("have no counts" in text for text in log), log)
+        seen = efficiencies > 0
+        off = np.log(found[seen] / efficiencies[seen])
+        # Errors are those of counts, 1 / sqrt(sums), and of the other ends; the mean of all has half of their total's, and the source's steps on the lattice.
+        self.assertLess(abs(off.mean()), 0.01)
+        self.assertTrue(0.8 < (off * np.sqrt(sums[seen])).std() < 1.4, (off * np.sqrt(sums[seen])).std())
+        self.assertGreater(abs(np.log(pet.efficiencies(sums, source)[seen] / efficiencies[seen]).mean()), 0.2)  # without the attenuation
+
+        out = np.zeros(len(positions), np.float32)
+        self.assertIs(pet.efficiencies(4.0 * sums, 4 * source, water, out=out), out)
+        np.testing.assert_allclose(out, found, rtol=1e-3)
+        litre = 0.125 * 600 * 0.5  # decays of a voxel in 600 s with half of the time, for a Bq/ml
+        np.testing.assert_allclose(pet.efficiencies(sums, source / litre, water, duration=600.0, live=0.5), found, rtol=1e-3)
+        # Randoms, by rates that are the same everywhere, as many as trues.
+        pairs, _ = pet.fan_sums(np.stack(np.triu_indices(len(positions), 1), 1).astype(np.uint32))
+        rate = 1e4
+        randoms = 2 * 1000e-12 * 600.0 * rate**2 * pairs
+        singles = np.full(len(positions), rate)
+        less = pet.efficiencies(sums + randoms, source / litre, water, singles, duration=600.0, live=0.5)
+        np.testing.assert_allclose(less[seen], found[seen], rtol=2e-3)
+
+    def test_bad_efficiencies(self):
+        pet = isocenter.PET(isocenter.Context(threads=1, log=lambda *_: None), nx=6, ny=5, nz=4, voxel_x=8.0, azimuths=3, max_tilt=0.1)
+        image, water = np.ones((4, 5, 6)), np.full((4, 5, 6), 0.0096)
+        self.assertRaisesRegex(isocenter.NotConfiguredError, "set_scanner", pet.efficiencies, np.ones(3), image)
+        positions, normals = isocenter.block_crystals(blocks=12, across=4, along=4, diameter=300.0, pitch_across=18.0)
+        pet.set_scanner(positions, normals, crystal_width=18.0, crystal_height=18.0)
+        ones, below = np.ones(len(positions)), np.ones(len(positions))
+        below[3] = -1
+        for call, error, said in [
+                (lambda: pet.efficiencies(below, image), isocenter.OutOfRangeError, r"sums\[3\] is -1"),
+                (lambda: pet.efficiencies(ones * 0, image), isocenter.OutOfRangeError, "no coincidences"),
+                (lambda: pet.efficiencies(ones[:3], image), isocenter.TensorShapeError, "sums"),
+                (lambda: pet.efficiencies(ones, image * 0), isocenter.OutOfRangeError, "there is no source"),
+                (lambda: pet.efficiencies(ones, -image), isocenter.OutOfRangeError, r"image\[0, 0, 0\] is -1; it must be at least 0"),
+                (lambda: pet.efficiencies(ones, image[:2]), isocenter.TensorShapeError, "image"),
+                (lambda: pet.efficiencies(ones, image, water - 1000), isocenter.OutOfRangeError, "attenuation"),
+                (lambda: pet.efficiencies(ones, image, window=900.0), isocenter.OutOfRangeError, "window is 900 ps, of randoms, and there are no singles"),
+                (lambda: pet.efficiencies(ones, image, None, ones, window=900.0), isocenter.OutOfRangeError, "duration is 0, and singles"),
+                (lambda: pet.efficiencies(ones, image, None, ones, duration=60.0), isocenter.NotConfiguredError, "window is 0"),
+                (lambda: pet.efficiencies(ones, image, None, below, window=900.0, duration=60.0), isocenter.OutOfRangeError, r"singles\[3\] is -1"),
+                (lambda: pet.efficiencies(ones, image, None, 1e7 * ones, window=900.0, duration=60.0), isocenter.OutOfRangeError, "as many as the sums"),
+                (lambda: pet.efficiencies(ones, image, field_of_view=-1.0), isocenter.OutOfRangeError, "field_of_view is -1 mm")]:
+            with self.subTest(said):
+                self.assertRaisesRegex(error, said, call)
+
     def test_scatter_of_a_scan(self):
         """A scan with scatter and randoms is the image that was scanned: scatter's own tests are in Rust. Of 270 000 counts 3 % are scatter in the
         lattice; the counts deviate by 0.2 %, blur takes some 0.5 % of them beside the body. A crystal's size tilts lines: those beyond the largest

@@ -10,11 +10,12 @@ use super::scanner::{DelayArrays, Fan};
 use super::scatter::{Additive, Found, Model, Scatter, Tails};
 use isocenter_base::array::{Array, ArrayMut, host};
 use isocenter_base::context::{LogLevel, NanPolicy};
+use isocenter_base::cpu::buffer::Buffer;
 use isocenter_base::error::{Result, fail};
 
 impl Pet {
     /// Pairs whose lines are within so many mm of the axis, those of the lattice's inscribed circle where it is 0, and within the tilts.
-    fn fan(&self, field_of_view: f64) -> Result<Fan> {
+    pub(super) fn fan(&self, field_of_view: f64) -> Result<Fan> {
         if !field_of_view.is_finite() {
             fail!(NotFiniteParameter, "field_of_view is {field_of_view}; it must be finite, in mm");
         }
@@ -124,6 +125,17 @@ impl Pet {
         }
     }
 
+    /// A copy of an image of activity, which is at least 0.
+    pub(super) fn read_activity(&self, from: &Array<3>) -> Result<Buffer> {
+        let image = self.read_rounded(from, "image")?;
+        if let Some(k) = image.iter().position(|v: &f32| *v < 0.0) {
+            let [_, ny, nx] = from.shape();
+            let at = [k / (nx * ny), k / nx % ny, k % nx];
+            fail!(OutOfRange, "image{at:?} is {}; it must be at least 0", image[k]);
+        }
+        Ok(image)
+    }
+
     /// What an estimate is computed of; None: an image of the lattice's size.
     pub(super) fn scatter_of(
         &self,
@@ -149,18 +161,7 @@ impl Pet {
         if let Some(doubt) = self.doubt_of(&map)? {
             self.context.log(LogLevel::Warning, || doubt);
         }
-        let image = self.read_rounded(&of.image, "image")?;
-        if let Some(k) = image.iter().position(|v: &f32| *v < 0.0) {
-            let [_, ny, nx] = lattice.shape();
-            fail!(
-                OutOfRange,
-                "image[{}, {}, {}] is {}; it must be at least 0",
-                k / (nx * ny),
-                k / nx % ny,
-                k % nx,
-                image[k]
-            );
-        }
+        let image = self.read_activity(&of.image)?;
         let scatter = self.scatter_of(options, Some(&image), &map)?;
         self.check_memory("scatter needs", self.memory_of_scatter(&scatter, &sizes)?)?;
         let (scanner, given) = (self.scanner()?, efficiencies.as_deref());

@@ -30,6 +30,7 @@ mod list_mode;
 mod locate;
 mod memory;
 pub mod merit;
+pub mod normalisation;
 mod operators;
 pub mod phantom;
 mod plan;

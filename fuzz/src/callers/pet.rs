@@ -72,6 +72,7 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::attenuation,
         Self::fan_sums,
         Self::singles,
+        Self::normalisation,
         Self::randoms,
         Self::randoms_bytes,
         Self::scatter,
@@ -746,6 +747,34 @@ impl Pet<'_> {
         let to = self.caller.output_tensor(&[self.crystals], dtypes[1]);
         let done =
             call!(self.caller, isoc_pet_singles(handle, field_of_view, duration, window, sums.tensor, to.tensor));
+        self.caller.done(done, Some(to));
+    }
+
+    fn normalisation(&mut self) {
+        let (handle, image, options) = (self.handle(), self.image(), self.factor_options());
+        let [field_of_view, window] = [0.0; 2].map(|v| self.caller.input.real(v));
+        let dtypes = [U32, F32, F32].map(|dtype| self.caller.dtype(dtype));
+        let sums = self.caller.input_tensor(&[self.crystals], dtypes[0], &|k| 1.0 + plain(k), true);
+        let attenuation = self.map();
+        let singles = match self.caller.input.odd(2) {
+            Some(_) => self.caller.input_tensor(&[self.crystals], dtypes[1], &|k| 100.0 * (1.0 + plain(k)), true),
+            None => Made::NONE,
+        };
+        let to = self.caller.output_tensor(&[self.crystals], dtypes[2]);
+        let done = call!(
+            self.caller,
+            isoc_pet_efficiencies(
+                handle,
+                field_of_view,
+                window,
+                options,
+                sums.tensor,
+                image.tensor,
+                attenuation.tensor,
+                singles.tensor,
+                to.tensor
+            )
+        );
         self.caller.done(done, Some(to));
     }
 

@@ -12,6 +12,7 @@ use isocenter_base::error::{Result, Status, fail};
 use isocenter_pet::Pet;
 use isocenter_pet::background::{ScatterArrays, ScatterOptions};
 use isocenter_pet::factors::{Accidentals, DIRECTIONS, MAX_DIRECTIONS};
+use isocenter_pet::normalisation::KnownSource;
 use isocenter_pet::scanner::DelayArrays;
 use isocenter_pet::scatter::{EnergyWindow, Found, Model};
 
@@ -23,7 +24,7 @@ pub(super) fn accidentals(pet: &Pet, duration: f64, window: f64) -> Result<Accid
 }
 
 /// Adds delayed coincidences to sums over crystals' fans: 1 to that of either crystal, of each coincidence whose line is near the axis and within the plan's tilts.
-/// isoc_pet_singles makes rates of them.
+/// isoc_pet_singles makes rates of them, and isoc_pet_efficiencies efficiencies of those of prompts of a known source, which are counted as they.
 ///
 /// `field_of_view`: diameter about the axis, mm, that the lines of all pairs within have to be measured by the scanner; 0 means that of the circle in the lattice.
 /// `crystals`: u8, u16 or u32 (events, 2); `labels`: u8, u16 or u32 (events), which of several sums a coincidence belongs to, NULL for 0 everywhere: so that prompts,
@@ -142,6 +143,80 @@ pub unsafe extern "C" fn isoc_pet_singles(
             let mut to = of_crystals(pet, "singles", DType::FLOAT)?.output(singles)?;
             check_apart((from.layout(), "sums"), (to.layout(), "singles"))?;
             pet.singles(field_of_view, &accidentals(pet, duration, window)?, &from, &mut to)
+        }
+    })
+}
+
+/// Writes which part of the photons along a line across it each crystal detects, as isoc_pet_factors takes it, from a scan of a known source: a cylinder, a rod, or any other image.
+///
+/// Two crystals a and b have the mean count `e_a e_b p g + r`: p the pair's own efficiency (isoc_pet_set_pairs), r randoms, and `g = c / (2 pi) (integral of the image along the line between their middles)
+/// exp(-integral of the attenuation) A_a A_b cos_a cos_b / r^2`, c decays of a mm^3 of the image's unit (isoc_pet_factors), A areas, r the distance. The efficiencies e are those of the largest likelihood of
+/// the sums less randoms: where these are the expected ones (D. Hogg, K. Thielemans, T. Spinks, N. Spyrou, IEEE NSS-MIC 2001; R. D. Badawi, M. A. Lodge, P. K. Marsden, Phys. Med. Biol. 43(1), 1998; M. Defrise et al.,
+/// Phys. Med. Biol. 36(7), 1991), to 1e-4 of each.
+///
+/// `sums`: real or u32 (crystals), at least 0, of isoc_pet_fan_sums of all prompts, with the same `field_of_view`, pairs and tilts. `image`: f32 or f64 (nz, ny, nx), the source's activity, at least 0; its unit and `options.duration`
+/// set the scale: Bq/ml with a duration, or decays that send pairs of photons without; of an image of another scale efficiencies are relative ones, and right but for a common factor. `attenuation`: as in isoc_pet_factors, NULL
+/// for none; `options` as there, may be NULL, `directions` has no part in it. `singles`: real (crystals), 1/s, of isoc_pet_singles or the scanner, whose randoms, 2 window duration s_a s_b p, are taken away; it needs
+/// a duration; NULL: there are none. `window`: largest time difference of an event, ps; 0 means that of the scanner's time bins; must be 0 without singles. `efficiencies`: f32 (crystals). All in host memory, and on contexts of GPUs,
+/// too, it is the processor that computes. Crystals need a width and a height.
+///
+/// Crystals without counts have 0; those that see less than a hundredth of what half of the crystals see of the source have the mean of the others, since nothing is known of them. The log warns of either, and of efficiencies of
+/// which half are above 1. Scatter in the sums counts as trues: take a source in which there is little, or sums less scatter. A source that is thinner than a crystal or a voxel is one of the lines between crystals' middles that meet it.
+/// Of two panels, which face each other alone, products of efficiencies are known, not how they are shared: both are taken to detect alike.
+///
+/// It keeps 4 bytes for each pair of the field of view whose line crosses the source, beside 1 kB for each crystal and the images twice; pairs for which memory_cap has no room are computed again in each of some 20 to 500 sums over them,
+/// and the result is the same to the bit.
+///
+/// ISOC_STATUS_OUT_OF_RANGE: the image is 0, or no line between crystals crosses it; sums are 0, or randoms as many; no efficiencies can have such sums, such as those of a crystal that has more than all others together.
+///
+/// # Safety
+/// Pointers are NULL or valid.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isoc_pet_efficiencies(
+    pet: *mut isoc_pet,
+    field_of_view: f64,
+    window: f64,
+    options: *const isoc_pet_factor_options,
+    sums: *const isoc_tensor,
+    image: *const isoc_tensor,
+    attenuation: *const isoc_tensor,
+    singles: *const isoc_tensor,
+    efficiencies: *const isoc_tensor,
+) -> Status {
+    with_plan(pet, |pet| {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let options = factor_options(options)?;
+            let of = KnownSource {
+                sums: of_crystals(pet, "sums", DType::SUMS)?.input(sums)?,
+                image: Expected { dtypes: DType::REAL, ..expect_host_image(pet, "image")? }.input(image)?,
+                attenuation: match attenuation.is_null() {
+                    true => None,
+                    false => Some(expect_map(attenuation, "attenuation")?.input(attenuation)?),
+                },
+                singles: match singles.is_null() {
+                    true if window != 0.0 => {
+                        fail!(OutOfRange, "window is {window} ps, of randoms, and there are no singles; it must be 0")
+                    }
+                    true => None,
+                    false => {
+                        let singles = of_crystals(pet, "singles", DType::REAL)?.input(singles)?;
+                        let duration = options.acquisition.duration;
+                        Some((singles, accidentals(pet, duration, window)?.window))
+                    }
+                },
+            };
+            let mut to = of_crystals(pet, "efficiencies", DType::FLOAT)?.output(efficiencies)?;
+            let written = (to.layout(), "efficiencies");
+            check_apart((of.sums.layout(), "sums"), written)?;
+            check_apart((of.image.layout(), "image"), written)?;
+            if let Some(map) = &of.attenuation {
+                check_apart((map.layout(), "attenuation"), written)?;
+            }
+            if let Some((singles, _)) = &of.singles {
+                check_apart((singles.layout(), "singles"), written)?;
+            }
+            pet.efficiencies(field_of_view, &options, &of, &mut to)
         }
     })
 }

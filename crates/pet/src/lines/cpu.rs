@@ -57,12 +57,12 @@ impl Room {
 }
 
 /// Weighted sums along lines.
-struct Forward<'r> {
-    grid: &'r Grid,
-    image: &'r [f32],
-    lines: &'r [Line],
-    taps: &'r mut Taps,
-    values: &'r mut [f32; BLOCK],
+pub(super) struct Forward<'r> {
+    pub(super) grid: &'r Grid,
+    pub(super) image: &'r [f32],
+    pub(super) lines: &'r [Line],
+    pub(super) taps: &'r mut Taps,
+    pub(super) values: &'r mut [f32; BLOCK],
 }
 
 impl Plain for Forward<'_> {

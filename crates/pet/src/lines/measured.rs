@@ -165,15 +165,9 @@ impl Pet {
         if let Some(k) = singles.iter().position(|s| *s < 0.0) {
             fail!(OutOfRange, "singles[{k}] is {}; it must be at least 0", singles[k]);
         }
+        scanner.crystals.check_faces()?;
         let planes: Vec<Plane> =
             collected(scanner.crystals.faces()[..scanner.crystals.count()].iter().map(Plane::new))?;
-        let axes = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-        if planes.iter().any(|plane| axes.iter().all(|axis| plane.facing(*axis) == 0.0)) {
-            fail!(
-                NotConfigured,
-                "crystals are points, which have no area: scanner.crystal_width and scanner.crystal_height must be above 0"
-            );
-        }
         self.context.run(|job| {
             job.enter(Stage::Factors);
             (0..lines.len().div_ceil(BLOCK)).into_par_iter().for_each(|block| {

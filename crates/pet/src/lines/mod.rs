@@ -7,6 +7,7 @@ mod calls;
 mod counted;
 mod cpu;
 mod grid;
+mod integrals;
 mod list;
 mod measured;
 mod normal;
@@ -17,7 +18,8 @@ mod trace;
 pub use calls::LinesOf;
 pub use list::{Ends, ListArrays, no_times};
 pub(crate) use {
-    blur::Blur, counted::Counted, cpu::Lines, cpu::copies, grid::Grid, part::Part, through::Through, trace::Packed,
+    blur::Blur, counted::Counted, cpu::Lines, cpu::copies, grid::Grid, integrals::Integrals, list::Line, part::Part,
+    through::Through, trace::Packed, trace::Taps,
 };
 
 #[cfg(test)]

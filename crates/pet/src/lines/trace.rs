@@ -176,7 +176,7 @@ impl Trace {
 
 /// Voxels of some planes, and their weights.
 #[derive(Clone, Debug)]
-pub(super) struct Taps {
+pub(crate) struct Taps {
     count: usize,
     /// From the first voxel of a plane's four to the others.
     apart: [usize; 2],
@@ -185,7 +185,7 @@ pub(super) struct Taps {
 }
 
 impl Taps {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { count: 0, apart: [0; 2], index: [0; PLANES], weights: [[0.0; PLANES]; 4] }
     }
 

@@ -22,17 +22,23 @@ pub(super) struct Cells {
     pub(super) radius: f64,
 }
 
+/// The smallest width and height of faces, which must have both.
+pub(super) fn smallest(faces: &[Face]) -> Result<[f64; 2]> {
+    let [width, height] = faces.iter().map(sides).fold([f64::INFINITY; 2], |a, b| [a[0].min(b[0]), a[1].min(b[1])]);
+    if width * height == 0.0 {
+        fail!(
+            NotConfigured,
+            "crystals are points, which no line meets: scanner.crystal_width and scanner.crystal_height must be above 0"
+        );
+    }
+    Ok([width, height])
+}
+
 impl Cells {
     /// Crystals must have faces.
     pub(super) fn new(faces: &[Face]) -> Result<Self> {
         let (radius, reach) = extent(faces);
-        let [width, height] = faces.iter().map(sides).fold([f64::INFINITY; 2], |a, b| [a[0].min(b[0]), a[1].min(b[1])]);
-        if width * height == 0.0 {
-            fail!(
-                NotConfigured,
-                "crystals are points, which no line meets: scanner.crystal_width and scanner.crystal_height must be above 0"
-            );
-        }
+        let [width, height] = smallest(faces)?;
         let cell = width.min(height) / CELLS;
         let count = |length: f64| ((length / cell).ceil() as usize).clamp(1, MOST_CELLS);
         let count = [count(TAU * radius), count(2.0 * reach)];

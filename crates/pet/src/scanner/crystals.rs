@@ -1,5 +1,6 @@
 //! The table of crystals.
 
+use super::cells::smallest;
 use super::face::Face;
 use super::layers::layers;
 use isocenter_base::cpu::buffer::reserved;
@@ -120,6 +121,11 @@ impl Crystals {
         }
         let found = layers(&self.faces[..self.count()])?;
         Ok(self.layers.get_or_init(|| found))
+    }
+
+    /// An error where some are points.
+    pub(crate) fn check_faces(&self) -> Result<()> {
+        smallest(&self.faces[..self.count()]).map(|_| ())
     }
 
     /// All faces, and one more.

@@ -11,6 +11,7 @@ use isocenter_base::context::{Context, Stage};
 use isocenter_base::cpu::buffer::zeros;
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
+use std::ops::Range;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// Pairs of crystals whose lines are near the axis, and level enough: every scanner has all of them.
@@ -135,17 +136,19 @@ fn filled_atomics(count: usize) -> Result<Vec<AtomicU32>> {
 }
 
 /// Crystals above each other, of one module.
-struct Column {
+#[derive(Clone, Debug)]
+pub(crate) struct Column {
     at: [f64; 2],
-    module: usize,
+    pub(crate) module: usize,
     /// Ascending, and whose they are.
-    heights: Vec<(f64, usize)>,
+    pub(crate) heights: Vec<(f64, usize)>,
 }
 
 /// Crystals in the same place, across the axis, are so near, mm.
 const SAME: f64 = 1e-3;
 
-fn columns(Scanner { crystals, pairs, .. }: &Scanner) -> Vec<Column> {
+/// All crystals of a scanner.
+pub(crate) fn columns(Scanner { crystals, pairs, .. }: &Scanner) -> Vec<Column> {
     let module = |k: usize| pairs.as_ref().map_or(0, |pairs| pairs.module(k));
     let key = |k: usize| {
         let [x, y, _] = crystals.position(k);
@@ -225,8 +228,32 @@ impl Fan {
         })
     }
 
+    /// Of each crystal of a column, from below, which of another column's are in its fan; None where none can be.
+    pub(crate) fn bands<'c>(
+        &self,
+        column: &'c Column,
+        other: &'c Column,
+    ) -> Option<impl Iterator<Item = Range<usize>> + use<'c>> {
+        let ([x, y], [u, v]) = (column.at, other.at);
+        let flat = (x - u).hypot(y - v);
+        if flat == 0.0 || (x * v - u * y).abs() > self.radius * flat {
+            return None;
+        }
+        let rise = self.slope() * flat;
+        let (heights, mut low, mut high) = (&other.heights, 0, 0);
+        Some(column.heights.iter().map(move |(z, _)| {
+            while low < heights.len() && z - heights[low].0 > rise {
+                low += 1;
+            }
+            while high < heights.len() && heights[high].0 - z <= rise {
+                high += 1;
+            }
+            low..high.max(low)
+        }))
+    }
+
     /// Of each crystal, the sum of the others' values in its fan, times what the pair is measured with.
-    fn sums_of(&self, columns: &[Column], pairs: Option<&Pairs>, values: &[f64]) -> Vec<f64> {
+    pub(crate) fn sums_of(&self, columns: &[Column], pairs: Option<&Pairs>, values: &[f64]) -> Vec<f64> {
         let running: Vec<Vec<f64>> = columns
             .iter()
             .map(|column| {
@@ -244,30 +271,18 @@ impl Fan {
             .map(|column| {
                 let mut sums = vec![0.0; column.heights.len()];
                 for (other, running) in columns.iter().zip(&running) {
-                    let ([x, y], [u, v]) = (column.at, other.at);
-                    let flat = (x - u).hypot(y - v);
-                    if flat == 0.0 || (x * v - u * y).abs() > self.radius * flat {
-                        continue;
-                    }
+                    let Some(bands) = self.bands(column, other) else { continue };
                     let common = pairs.map_or(Some(1.0), |pairs| pairs.common(column.module, other.module));
                     if common == Some(0.0) {
                         continue;
                     }
-                    let rise = self.slope() * flat;
-                    let (mut low, mut high) = (0, 0);
-                    for (sum, (z, k)) in sums.iter_mut().zip(&column.heights) {
-                        while low < other.heights.len() && z - other.heights[low].0 > rise {
-                            low += 1;
-                        }
-                        while high < other.heights.len() && other.heights[high].0 - z <= rise {
-                            high += 1;
-                        }
+                    for ((sum, (_, k)), band) in sums.iter_mut().zip(&column.heights).zip(bands) {
                         *sum += match (common, pairs) {
                             (None, Some(pairs)) => {
-                                let others = other.heights[low..high.max(low)].iter();
+                                let others = other.heights[band].iter();
                                 others.map(|(_, j)| f64::from(pairs.efficiency(*k, *j)) * values[*j]).sum()
                             }
-                            _ => f64::from(common.unwrap_or(1.0)) * (running[high.max(low)] - running[low]),
+                            _ => f64::from(common.unwrap_or(1.0)) * (running[band.end] - running[band.start]),
                         };
                     }
                 }

@@ -22,7 +22,7 @@ pub(super) use doubts::doubt;
 pub use events::CrystalArrays;
 pub(super) use events::{CrystalEvents, check};
 pub use fans::DelayArrays;
-pub(super) use fans::Fan;
+pub(super) use fans::{Column, Fan, columns};
 pub(super) use pairs::Member;
 pub use pairs::{MAX_GROUPS, MAX_MODULES, Pairs};
 pub(super) use plane::Plane;
