@@ -604,7 +604,7 @@ class Pet(unittest.TestCase):
 
     def test_efficiencies_of_a_known_source(self):
         log = []
-        pet = isocenter.PET(isocenter.Context(log=lambda level, text: log.append(text)), nx=40, ny=40, nz=16, voxel_x=5.0, azimuths=4, max_tilt=0.15)
+        pet = isocenter.PET(isocenter.Context(log=lambda level, text: log.append(text)), nx=40, ny=40, nz=16, voxel_x=5.0, azimuths=4, max_tilt=0.25)  # more than the scanner has
         positions, normals = isocenter.block_crystals(blocks=24, across=4, along=8, diameter=400.0, pitch_across=12.9, pitch_along=10.0)
         pet.set_scanner(positions, normals, crystal_width=12.9, crystal_height=10.0, time_edges=np.linspace(-1000, 1000, 101))
         efficiencies = np.random.default_rng(4).uniform(0.4, 1.0, len(positions))
@@ -615,7 +615,7 @@ class Pet(unittest.TestCase):
         crystals = pet.detect(first, second, times, efficiencies)[0]
         sums, dropped = pet.fan_sums(crystals[crystals[:, 0] < len(positions)])
         source, water = pet.phantom_image([phantom]), pet.phantom_image([phantom], "attenuation")
-        source *= tally.decays / math.sin(0.15) / source.sum(dtype=float)
+        source *= tally.decays / math.sin(0.25) / source.sum(dtype=float)
         found = pet.efficiencies(sums, source, water)
         self.assertEqual((found.dtype, found.shape), (np.float32, efficiencies.shape))
         self.assertFalse(found[::50].any())

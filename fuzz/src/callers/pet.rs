@@ -72,7 +72,6 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::attenuation,
         Self::fan_sums,
         Self::singles,
-        Self::normalisation,
         Self::randoms,
         Self::randoms_bytes,
         Self::scatter,
@@ -92,6 +91,7 @@ impl<'d> Plan<'d> for Pet<'d> {
         Self::sample_lines,
         Self::reconstruct_lines,
         Self::lines_bytes,
+        Self::normalisation,
     ];
 
     fn new(caller: Caller<'d>) -> Self {
