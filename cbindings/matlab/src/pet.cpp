@@ -993,7 +993,7 @@ static void efficiencies(call &c) {
     settings_read(normalisation_record, c, settings, "invalidOptions", &n);
     place_map(n.of.o, n.of.voxel, n.of.centre);
     const shape size = sums_of(c, given);
-    const array sums(given, "sums", counts, size), from(activity, "image", real, image(c));
+    const array sums(given, "sums", real | is_uint32, size), from(activity, "image", real, image(c));
     const optional_array attenuation(map, "attenuation", real, map ? map_of(map, "attenuation") : shape{});
     // As it is named, and the library's messages too.
     const optional_array singles(n.singles, "Singles", real, n.singles ? one_a_crystal(c, n.singles) : shape{});

@@ -89,29 +89,15 @@ impl Pet {
             job.enter(Stage::Factors);
             let all = (self.context.level(), fan, scanner);
             let expected = Expected::new(all, &source, bytes, (job, LOOKED))?;
-            let crystals: Vec<usize> = collected(expected.crystals())?;
-            let mut counts: Vec<f64> = collected(crystals.iter().map(|k| sums[*k]))?;
-            if let Some((singles, pairs)) = &randoms {
-                let others = fan.sums_of(expected.columns(), scanner.pairs.as_ref(), singles);
-                for (count, k) in counts.iter_mut().zip(&crystals) {
-                    *count -= pairs * singles[*k] * others[*k];
+            let counts = match &randoms {
+                Some((singles, pairs)) => {
+                    let others = fan.sums_of(expected.columns(), scanner.pairs.as_ref(), singles);
+                    let of = |((sum, s), other): ((&f64, &f64), f64)| sum - pairs * s * other;
+                    trues(sums.iter().zip(singles).zip(others).map(of))?
                 }
-                if counts.iter().sum::<f64>() <= 0.0 {
-                    fail!(OutOfRange, "randoms of singles are as many as the sums, or more: look at duration and window, or leave singles out");
-                }
-            }
-            let mut products = OfJob { expected, job };
-            let states = states(&mut products, &mut counts)?;
-            job.check()?;
-            let mut values = fit(&mut products, &counts)?;
-            give_mean(&mut values, &states);
-            job.advance(1.0 - LOOKED);
-            let mut found: Vec<f32> = zeros(values.len())?;
-            let mut of_crystals: Vec<State> = collected(states.iter().copied())?;
-            for ((k, v), state) in crystals.iter().zip(values).zip(states) {
-                (found[*k], of_crystals[*k]) = (v as f32, state);
-            }
-            Ok((found, of_crystals))
+                None => collected(sums.iter().copied())?,
+            };
+            of_counts(job, expected, &counts)
         })?;
         self.tell_of(&found, &states);
         self.context.install(|| {
@@ -209,6 +195,36 @@ impl Pet {
             });
         }
     }
+}
+
+/// Sums without randoms, whatever is left of them.
+fn trues(sums: impl Iterator<Item = f64>) -> Result<Vec<f64>> {
+    let found: Vec<f64> = collected(sums)?;
+    if found.iter().sum::<f64>() <= 0.0 {
+        fail!(
+            OutOfRange,
+            "randoms of singles are as many as the sums, or more: look at duration and window, or leave singles out"
+        );
+    }
+    Ok(found)
+}
+
+/// Efficiencies, and what is known, of crystals with these sums of trues.
+fn of_counts(job: &Job, expected: Expected, trues: &[f64]) -> Result<(Vec<f32>, Vec<State>)> {
+    let crystals: Vec<usize> = collected(expected.crystals())?;
+    let mut counts: Vec<f64> = collected(crystals.iter().map(|k| trues[*k]))?;
+    let mut products = OfJob { expected, job };
+    let states = states(&mut products, &mut counts)?;
+    job.check()?;
+    let mut values = fit(&mut products, &counts)?;
+    give_mean(&mut values, &states);
+    job.advance(1.0 - LOOKED);
+    let mut found: Vec<f32> = zeros(values.len())?;
+    let mut of_crystals: Vec<State> = collected(states.iter().copied())?;
+    for ((k, v), state) in crystals.iter().zip(values).zip(states) {
+        (found[*k], of_crystals[*k]) = (v as f32, state);
+    }
+    Ok((found, of_crystals))
 }
 
 fn check_sums(sums: &[f64]) -> Result<()> {
