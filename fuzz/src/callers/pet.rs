@@ -754,7 +754,8 @@ impl Pet<'_> {
         let (handle, image, options) = (self.handle(), self.image(), self.factor_options());
         let [field_of_view, window] = [0.0; 2].map(|v| self.caller.input.real(v));
         let dtypes = [U32, F32, F32].map(|dtype| self.caller.dtype(dtype));
-        let sums = self.caller.input_tensor(&[self.crystals], dtypes[0], &|k| 1.0 + plain(k), true);
+        // Alike, as two that face each other alone must be.
+        let sums = self.caller.input_tensor(&[self.crystals], dtypes[0], &|_| 1.0, true);
         let attenuation = self.map();
         let singles = match self.caller.input.odd(2) {
             Some(_) => self.caller.input_tensor(&[self.crystals], dtypes[1], &|k| 100.0 * (1.0 + plain(k)), true),

@@ -109,7 +109,7 @@ pub(super) fn fit<P: Products>(products: &mut P, counts: &[f64]) -> Result<Vec<f
     }
     fail!(
         OutOfRange,
-        "no efficiencies explain the sums: they must be of the same field of view, of all coincidences of these pairs, and of crystals in this order"
+        "no efficiencies explain the sums: they must be of the same field of view, no wider than a thin source needs, of all coincidences of these pairs, and of crystals in this order"
     );
 }
 
