@@ -21,8 +21,6 @@ DRAFT = dict(algorithm="osem", iterations=3)
 class Scan:
     """What was counted, and the image of each frame; how events are counted is for those that it is made for: `_begin` them, `_count` a part of a frame, `_counted` of all, and `image`."""
 
-    """Counts of all frames, read in one pass; and the image of each."""
-
     def __init__(self, pet, scanner, lattice, map, events, randoms, doubt):
         self.pet, self.scanner, self.lattice, self.map, self.doubt = pet, scanner, lattice, map, doubt
         count = len(events.measured)
