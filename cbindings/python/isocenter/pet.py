@@ -8,7 +8,7 @@ import numpy
 from . import _abi, _call
 from ._library import lib
 from ._plan import Plan
-from ._tensor import Tensor, dtype_name, tensor
+from ._tensor import dtype_name, tensor
 from ._values import address, choice, integer, numbers, real, record, struct
 from .errors import NotConfiguredError, OutOfRangeError, TensorDtypeError, TensorShapeError, wrong
 from .lines import AlongLines
@@ -27,11 +27,6 @@ ScatterFound = record("ScatterFound", __name__, _abi.isoc_pet_scatter_found,
                       "What `PET.scatter` found: counts of single scatter, by how much they were scaled, counts of the tails, places of scattering.")
 Tally = record("Tally", __name__, _abi.isoc_pet_tally,
                "How many events of each kind a simulated scan measured, and of how many draws.")
-
-#: Values below 0 by less, over the largest, are what scatter estimates and resampled maps leave of 0.
-_ROUNDING = 1e-6
-#: What the largest value is at least: of maps of attenuation water's, 1/mm.
-_LEAST = {"attenuation": 0.0096}
 
 
 @dataclasses.dataclass
@@ -149,15 +144,6 @@ class PET(AlongLines, Plan):
         self._lattice, self._warm, self._count, self._has_bins, self._crystals = None, False, 0, False, 0
         super().__init__(lib.isoc_pet_create, lib.isoc_pet_destroy, context)
         self._begin(given)
-
-    def _run(self, function, *arguments):
-        try:
-            super()._run(function, *arguments)
-        except OutOfRangeError as e:  # before anything is computed
-            rounded = [_without_rounding(argument, str(e)) for argument in arguments]
-            if all(a is b for a, b in zip(rounded, arguments)):
-                raise
-            super()._run(function, *rounded)
 
     def __repr__(self):
         lattice = self._lattice
@@ -1188,17 +1174,6 @@ def _doubt_first(crystals, count):
     """Of numbers from 1 the largest is one too large, and events of the last crystal alone are lost; all others are a crystal off."""
     if isinstance(crystals, numpy.ndarray) and crystals.size and crystals.min() > 0 and crystals.max() == count:
         warnings.warn(f"crystals run from {crystals.min()} to {count}, which there is not, as if they were counted from 1: if they are, write crystals - 1", stacklevel=3)
-
-
-def _without_rounding(argument, message):
-    """An argument of a call that was refused for values below 0, with these at 0 if they are below it by rounding alone."""
-    if not isinstance(argument, Tensor) or f" {argument.name}[" not in message or not isinstance(argument.array, numpy.ndarray):
-        return argument
-    lowest, largest = float(argument.array.min()), max(float(argument.array.max()), _LEAST.get(argument.name, 0.0))
-    if not 0 > lowest >= -_ROUNDING * largest:
-        return argument
-    warnings.warn(f"{argument.name} has values below 0, {lowest:.2g} at least, which are taken for 0", stacklevel=5)
-    return tensor(numpy.maximum(argument.array, 0), argument.name)
 
 
 def _table(pairs):

@@ -127,7 +127,7 @@ impl Pet {
 
     /// A copy of an image of activity, which is at least 0.
     pub(super) fn read_activity(&self, from: &Array<3>) -> Result<Buffer> {
-        let image = self.read_rounded(from, "image")?;
+        let image = self.read_rounded(from, "image", 0.0)?;
         if let Some(k) = image.iter().position(|v: &f32| *v < 0.0) {
             let [_, ny, nx] = from.shape();
             let at = [k / (nx * ny), k / nx % ny, k % nx];

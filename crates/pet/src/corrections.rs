@@ -102,14 +102,14 @@ impl Pet {
 
     /// A copy of an attenuation map, whose values below 0 are 0 where they are rounding; what else is below is looked at with its unit.
     pub(super) fn read_map(&self, from: &Array<3>) -> Result<Buffer> {
-        self.read_rounded(from, "attenuation")
+        self.read_rounded(from, "attenuation", factors::WATER as f32)
     }
 
-    /// A copy of an array, with 0 for what is below by rounding.
-    pub(super) fn read_rounded(&self, from: &Array<3>, name: &str) -> Result<Buffer> {
+    /// A copy of an array, with 0 for what is below by rounding next to its largest value, or `least`.
+    pub(super) fn read_rounded(&self, from: &Array<3>, name: &str, least: f32) -> Result<Buffer> {
         let (values, below) = self.context.install(|| {
             let mut values: Buffer = host::read(from, name, NanPolicy::Error, &mut 0)?;
-            let below = round(&mut values);
+            let below = round(&mut values, least);
             Ok((values, below))
         })?;
         tell_of_rounding(&self.context, below);

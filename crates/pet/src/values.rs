@@ -39,11 +39,12 @@ pub(super) fn is_rounding(lowest: f32, largest: f32) -> bool {
     -lowest <= ROUNDING * largest
 }
 
-/// Makes 0 of values below it, if all are rounding; how many.
-pub(super) fn round(values: &mut [f32]) -> u64 {
+/// Makes 0 of values below it, if all are rounding next to the largest, which is `least` at least; how many.
+pub(super) fn round(values: &mut [f32], least: f32) -> u64 {
     const PART: usize = 1 << 16;
     let of = |part: &[f32]| part.iter().fold((0.0f32, 0.0f32), |(low, high), v| (low.min(*v), high.max(*v)));
-    let (lowest, largest) = values.par_chunks(PART).map(of).reduce(|| (0.0, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
+    let (lowest, largest) =
+        values.par_chunks(PART).map(of).reduce(|| (0.0, least), |a, b| (a.0.min(b.0), a.1.max(b.1)));
     if lowest == 0.0 || !is_rounding(lowest, largest) {
         return 0;
     }
@@ -186,8 +187,10 @@ mod tests {
         assert_eq!(row, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
         let mut map = vec![0.01f32; 200_000];
         (map[5], map[150_000]) = (-1e-9, -1e-8);
-        assert_eq!((round(&mut map), map[5], map[150_000]), (2, 0.0, 0.0));
+        assert_eq!((round(&mut map, 0.0), map[5], map[150_000]), (2, 0.0, 0.0));
         map[7] = -1e-3;
-        assert_eq!((round(&mut map), map[7]), (0, -1e-3));
+        assert_eq!((round(&mut map, 0.0), map[7]), (0, -1e-3));
+        let mut air = vec![-1e-9f32; 10];
+        assert_eq!((round(&mut air, 0.0), round(&mut air, 0.01), air[3]), (0, 10, 0.0));
     }
 }

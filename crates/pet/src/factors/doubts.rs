@@ -7,7 +7,7 @@ use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
 
 /// Of water, at 511 keV, 1/mm.
-const WATER: f64 = 0.0096;
+pub(crate) const WATER: f64 = 0.0096;
 /// Below this, 1/mm, there is air, or what is left of it between voxels.
 const AIR: f32 = 1e-4;
 /// Where half of what is dense has at most this, 1/mm, there is no doubt.

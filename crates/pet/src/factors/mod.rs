@@ -28,7 +28,7 @@ pub use acquisition::Acquisition;
 pub use attenuation::AttenuationMap;
 pub(super) use attenuation::Map;
 pub(super) use cones::{Cone, Direction, FINE, Lines, cones};
-pub(super) use doubts::doubt;
+pub(super) use doubts::{WATER, doubt};
 use gather::Gather;
 pub use hounsfield::Hounsfield;
 use isocenter_base::cpu::parallel::*;
