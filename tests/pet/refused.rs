@@ -283,6 +283,44 @@ fn lists_are_refused_as_the_table_says() {
     }
 }
 
+#[test]
+fn lists_that_share_memory_with_an_output_are_refused() {
+    let Some(mut right) = right() else { return };
+    type Change = fn(&mut Arguments, *mut std::ffi::c_void);
+    let table: [(&str, Change); 6] = [
+        ("list.crystals (", |a, to| a.crystals.data = to),
+        ("list.times (", |a, to| {
+            timed(a);
+            a.times.data = to;
+        }),
+        ("list.tof_fwhm (", |a, to| {
+            timed_by_widths(a);
+            a.widths.data = to;
+        }),
+        ("list.first_positions (", |a, to| {
+            positions(a);
+            a.first.data = to;
+        }),
+        ("list.second_positions (", |a, to| {
+            positions(a);
+            a.second.data = to;
+        }),
+        ("list.times (", |a, to| {
+            positions(a);
+            timed(a);
+            a.times.data = to;
+        }),
+    ];
+    for call in OF_LISTS {
+        for (name, change) in &table {
+            right.refuses(call, Status::Overlap, name, |_, a| {
+                let to = if matches!(call, Adjoint | Reconstruct) { a.to_image.data } else { a.to_values.data };
+                change(a, to);
+            });
+        }
+    }
+}
+
 fn timed(a: &mut Arguments) {
     a.list.times = &a.times;
 }
@@ -473,6 +511,14 @@ fn arrays_besides_the_list_are_refused() {
         }
     }
     right.refuses(Reconstruct, Status::Overlap, "sensitivity (", |_, a| a.image.data = a.to_image.data);
+    for (name, pick) in [("efficiencies (", 0), ("attenuation (", 1)] {
+        for call in [Factors, Sensitivity] {
+            right.refuses(call, Status::Overlap, name, |_, a| {
+                let to = if matches!(call, Factors) { a.to_values.data } else { a.to_image.data };
+                if pick == 0 { a.rates.data = to } else { a.map.data = to }
+            });
+        }
+    }
     for (call, name) in [(Forward, "image"), (Reconstruct, "sensitivity")] {
         let voxels = right.image.clone();
         right.refuses(call, Status::NotFiniteData, &format!("{name}[0, 0, 7] is NaN"), |_, a| {

@@ -205,8 +205,8 @@ impl<S: Source> Task<'_, S> {
                     job.advance(part(n));
                     Ok(dropped)
                 })
-                .try_reduce(Dropped::default, |a, b| Ok(a.add(b)))?
-                .add(dropped);
+                .try_reduce(Dropped::default, |a, b| Ok(a.plus(b)))?
+                .plus(dropped);
             let parts = || offsets.chunks(CHUNK).zip(starts.chunks(regions + 1)).take(used);
             // A round of counting is short, and is not left half done.
             dropped.overflow += (0..regions)

@@ -34,7 +34,9 @@ impl Dropped {
             + self.overflow
     }
 
-    pub(super) fn add(self, other: Self) -> Self {
+    /// The sum, cause by cause.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
         Self {
             unknown: self.unknown + other.unknown,
             not_measured: self.not_measured + other.not_measured,

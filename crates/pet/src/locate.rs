@@ -158,7 +158,7 @@ impl<'a> Places<'a> {
         found.dropped.outside_tilts += tilted;
         found.dropped.outside_lattice += outside;
         if bad > 0 {
-            found.dropped = found.dropped.add(causes(list, &squares, &place, n));
+            found.dropped = found.dropped.plus(causes(list, &squares, &place, n));
         }
         for p in &index[..n] {
             found.elements[found.count] = *p;

@@ -9,12 +9,12 @@ use isocenter::pet::Pet;
 use isocenter::pet::dropped::Dropped;
 use isocenter::pet::scanner::{CrystalArrays, DelayArrays};
 
-/// Of a frame.
+/// A frame's counts.
 pub struct Frame {
-    /// Of the file.
+    /// Prompts of the file.
     pub prompts: u64,
     pub delays: u64,
-    /// Of prompts, by cause.
+    /// Prompts that count nowhere, by cause.
     pub dropped: Dropped,
     /// `[view][z][y][x]`
     pub measured: Buffer<u32>,
@@ -79,20 +79,8 @@ impl Pass for Counts<'_> {
         let [views, nz, ny, nx] = self.shape;
         let to = ArrayMut::of(&mut frame.measured, [1, views, nz, ny, nx])?;
         let dropped = self.pet.deposit_crystals(&events, to).context("prompts")?;
-        frame.dropped = sum(frame.dropped, dropped);
+        frame.dropped = frame.dropped.plus(dropped);
         Ok(())
-    }
-}
-
-fn sum(a: Dropped, b: Dropped) -> Dropped {
-    Dropped {
-        unknown: a.unknown + b.unknown,
-        not_measured: a.not_measured + b.not_measured,
-        not_finite: a.not_finite + b.not_finite,
-        equal_positions: a.equal_positions + b.equal_positions,
-        outside_tilts: a.outside_tilts + b.outside_tilts,
-        outside_lattice: a.outside_lattice + b.outside_lattice,
-        overflow: a.overflow + b.overflow,
     }
 }
 

@@ -4,8 +4,9 @@ use super::plan::{isoc_pet, with_plan};
 use super::tensors::{expect_histos, of_crystals};
 use crate::ffi::boundary::{Sized32, count, read_struct};
 use crate::ffi::tensor::{Expected, check_apart, isoc_tensor, sizes};
-use isocenter_base::array::DType;
+use isocenter_base::array::{Array, DType, Layout};
 use isocenter_base::error::{Result, Status, fail};
+use isocenter_pet::Pet;
 use isocenter_pet::corrections::FactorOptions;
 use isocenter_pet::factors::{Acquisition, DIRECTIONS, MAX_DIRECTIONS};
 
@@ -45,6 +46,45 @@ pub struct isoc_pet_factor_options {
 unsafe impl Sized32 for isoc_pet_factor_options {
     const NAME: &'static str = "isoc_pet_factor_options";
     const FIRST_SIZE: usize = size_of::<Self>();
+}
+
+/// Efficiencies and an attenuation map, where the caller gives them.
+pub(super) struct Corrections<'a> {
+    pub(super) efficiencies: Option<Array<'a, 1>>,
+    pub(super) attenuation: Option<Array<'a, 3>>,
+}
+
+impl Corrections<'_> {
+    /// # Safety
+    /// Pointers are NULL or valid.
+    pub(super) unsafe fn read(
+        pet: &Pet,
+        efficiencies: *const isoc_tensor,
+        attenuation: *const isoc_tensor,
+    ) -> Result<Self> {
+        // SAFETY: by this function's contract.
+        unsafe {
+            let efficiencies = match efficiencies.is_null() {
+                true => None,
+                false => Some(of_crystals(pet, "efficiencies", DType::REAL)?.input(efficiencies)?),
+            };
+            let attenuation = match attenuation.is_null() {
+                true => None,
+                false => Some(expect_map(attenuation, "attenuation")?.input(attenuation)?),
+            };
+            Ok(Self { efficiencies, attenuation })
+        }
+    }
+
+    pub(super) fn check_apart<const N: usize>(&self, to: (&Layout<N>, &str)) -> Result<()> {
+        if let Some(efficiencies) = &self.efficiencies {
+            check_apart((efficiencies.layout(), "efficiencies"), to)?;
+        }
+        if let Some(attenuation) = &self.attenuation {
+            check_apart((attenuation.layout(), "attenuation"), to)?;
+        }
+        Ok(())
+    }
 }
 
 impl isoc_pet_factor_options {
@@ -130,22 +170,10 @@ pub unsafe extern "C" fn isoc_pet_factors(
         // SAFETY: by this function's contract.
         unsafe {
             let options = factor_options(options)?;
-            let efficiencies = match efficiencies.is_null() {
-                true => None,
-                false => Some(of_crystals(pet, "efficiencies", DType::REAL)?.input(efficiencies)?),
-            };
-            let attenuation = match attenuation.is_null() {
-                true => None,
-                false => Some(expect_map(attenuation, "attenuation")?.input(attenuation)?),
-            };
+            let given = Corrections::read(pet, efficiencies, attenuation)?;
             let to = expect_histos(pet, "factors", pet.views()?.len(), DType::FLOAT)?.output(factors)?;
-            if let Some(efficiencies) = &efficiencies {
-                check_apart((efficiencies.layout(), "efficiencies"), (to.layout(), "factors"))?;
-            }
-            if let Some(attenuation) = &attenuation {
-                check_apart((attenuation.layout(), "attenuation"), (to.layout(), "factors"))?;
-            }
-            pet.factors(&options, efficiencies.as_ref(), attenuation.as_ref(), to)
+            given.check_apart((to.layout(), "factors"))?;
+            pet.factors(&options, given.efficiencies.as_ref(), given.attenuation.as_ref(), to)
         }
     })
 }

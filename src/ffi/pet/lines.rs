@@ -1,15 +1,14 @@
 //! Lists of events as lines.
 
 use super::background::accidentals;
-use super::corrections::{expect_map, factor_options, isoc_pet_factor_options};
+use super::corrections::{Corrections, factor_options, isoc_pet_factor_options};
 use super::events::{MAX_EVENTS, isoc_pet_dropped};
 use super::plan::{isoc_pet, with_plan};
 use super::tensors::{expect_histos, expect_image, of_crystals};
 use crate::ffi::boundary::{Sized32, count, read_struct, write_struct};
 use crate::ffi::tensor::{Expected, check_apart, first_size, isoc_tensor};
-use isocenter_base::array::{Array, DType};
+use isocenter_base::array::{Array, DType, Layout};
 use isocenter_base::error::{Result, Status, fail};
-use isocenter_pet::Pet;
 use isocenter_pet::dropped::Dropped;
 use isocenter_pet::events::EventArrays;
 use isocenter_pet::lines::{Ends, LinesOf, ListArrays, no_times};
@@ -116,6 +115,25 @@ unsafe fn widths<'a>(tensor: *const isoc_tensor, events: usize) -> Result<Option
     }
 }
 
+/// The list's arrays must not share memory with an output.
+fn check_list_apart<const N: usize>(list: &ListArrays, to: (&Layout<N>, &str)) -> Result<()> {
+    match &list.ends {
+        Ends::Positions(events) => {
+            check_apart((events.first.layout(), "list.first_positions"), to)?;
+            check_apart((events.second.layout(), "list.second_positions"), to)?;
+            check_apart((events.time.layout(), "list.times"), to)?;
+        }
+        Ends::Crystals(events) => {
+            check_apart((events.crystals.layout(), "list.crystals"), to)?;
+            check_apart((events.times.layout(), "list.times"), to)?;
+        }
+    }
+    match &list.tof_fwhm {
+        Some(widths) => check_apart((widths.layout(), "list.tof_fwhm"), to),
+        None => Ok(()),
+    }
+}
+
 fn events_of(list: &ListArrays) -> usize {
     match &list.ends {
         Ends::Positions(events) => events.time.shape()[0],
@@ -163,6 +181,7 @@ pub unsafe extern "C" fn isoc_pet_forward_lines(
             let from = expect_image(pet, "image")?.input(image)?;
             let to = per_event("values", events_of(&list), DType::FLOAT).output(values)?;
             check_apart((from.layout(), "image"), (to.layout(), "values"))?;
+            check_list_apart(&list, (to.layout(), "values"))?;
             tell(dropped, || pet.forward_lines(&list, from, to))
         }
     })
@@ -187,6 +206,7 @@ pub unsafe extern "C" fn isoc_pet_adjoint_lines(
             let from = per_event("values", events_of(&list), DType::FLOAT).input(values)?;
             let to = expect_image(pet, "image")?.output(image)?;
             check_apart((from.layout(), "values"), (to.layout(), "image"))?;
+            check_list_apart(&list, (to.layout(), "image"))?;
             tell(dropped, || pet.adjoint_lines(&list, from, to))
         }
     })
@@ -215,35 +235,15 @@ pub unsafe extern "C" fn isoc_pet_line_factors(
         unsafe {
             let list = read_list(list)?;
             let options = factor_options(options)?;
-            let (efficiencies, attenuation) = corrections(pet, efficiencies, attenuation)?;
+            let given = Corrections::read(pet, efficiencies, attenuation)?;
             let to = per_event("factors", events_of(&list), DType::FLOAT).output(factors)?;
-            tell(dropped, || pet.line_factors(&list, &options, efficiencies.as_ref(), attenuation.as_ref(), to))
+            given.check_apart((to.layout(), "factors"))?;
+            check_list_apart(&list, (to.layout(), "factors"))?;
+            tell(dropped, || {
+                pet.line_factors(&list, &options, given.efficiencies.as_ref(), given.attenuation.as_ref(), to)
+            })
         }
     })
-}
-
-/// Efficiencies and a map, if they are given.
-type Corrections<'a> = (Option<Array<'a, 1>>, Option<Array<'a, 3>>);
-
-/// # Safety
-/// Pointers are NULL or valid.
-unsafe fn corrections<'a>(
-    pet: &Pet,
-    efficiencies: *const isoc_tensor,
-    attenuation: *const isoc_tensor,
-) -> Result<Corrections<'a>> {
-    // SAFETY: by this function's contract.
-    unsafe {
-        let efficiencies = match efficiencies.is_null() {
-            true => None,
-            false => Some(of_crystals(pet, "efficiencies", DType::REAL)?.input(efficiencies)?),
-        };
-        let attenuation = match attenuation.is_null() {
-            true => None,
-            false => Some(expect_map(attenuation, "attenuation")?.input(attenuation)?),
-        };
-        Ok((efficiencies, attenuation))
-    }
 }
 
 /// Directions of each view where the caller leaves them open: the noise is that of all views' together.
@@ -270,15 +270,10 @@ pub unsafe extern "C" fn isoc_pet_line_sensitivity(
                 chosen.directions = SUM_DIRECTIONS;
             }
             let options = chosen;
-            let (efficiencies, attenuation) = corrections(pet, efficiencies, attenuation)?;
+            let given = Corrections::read(pet, efficiencies, attenuation)?;
             let to = expect_image(pet, "sensitivity")?.output(sensitivity)?;
-            if let Some(efficiencies) = &efficiencies {
-                check_apart((efficiencies.layout(), "efficiencies"), (to.layout(), "sensitivity"))?;
-            }
-            if let Some(attenuation) = &attenuation {
-                check_apart((attenuation.layout(), "attenuation"), (to.layout(), "sensitivity"))?;
-            }
-            pet.line_sensitivity(&options, efficiencies.as_ref(), attenuation.as_ref(), to)
+            given.check_apart((to.layout(), "sensitivity"))?;
+            pet.line_sensitivity(&options, given.efficiencies.as_ref(), given.attenuation.as_ref(), to)
         }
     })
 }
@@ -304,6 +299,7 @@ pub unsafe extern "C" fn isoc_pet_line_randoms(
             let from = of_crystals(pet, "singles", DType::REAL)?.input(singles)?;
             let to = per_event("randoms", events_of(&list), DType::FLOAT).output(randoms)?;
             check_apart((from.layout(), "singles"), (to.layout(), "randoms"))?;
+            check_list_apart(&list, (to.layout(), "randoms"))?;
             pet.line_randoms(&list, &accidentals(pet, duration, window)?, &from, to)
         }
     })
@@ -332,6 +328,7 @@ pub unsafe extern "C" fn isoc_pet_sample_lines(
             let from = Expected { gpus: &[], ..of_views }.input(histo_images)?;
             let to = per_event("values", events_of(&list), DType::FLOAT).output(values)?;
             check_apart((from.layout(), "histo_images"), (to.layout(), "values"))?;
+            check_list_apart(&list, (to.layout(), "values"))?;
             tell(dropped, || pet.sample_lines(&list, &from, to))
         }
     })
@@ -379,6 +376,7 @@ pub unsafe extern "C" fn isoc_pet_reconstruct_lines(
                 }
             }
             check_apart((of.sensitivity.layout(), "sensitivity"), (to.layout(), "image"))?;
+            check_list_apart(&list, (to.layout(), "image"))?;
             tell(dropped, || pet.reconstruct_lines(&list, &of, to))
         }
     })

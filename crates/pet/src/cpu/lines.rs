@@ -14,7 +14,7 @@ use isocenter_base::error::{Result, fail};
 pub(crate) struct Data<'a> {
     lines: Lines<'a>,
     counted: Counted<'a>,
-    /// Of each part, blurred as images are.
+    /// Each part's sensitivity, blurred as images are.
     pub(super) sensitivity: Columns,
     pub(super) facts: Facts,
 }
@@ -41,7 +41,7 @@ impl Room {
     }
 }
 
-/// Of each voxel the columns' value and the grid's.
+/// Passes on each voxel's value in the columns, and in the grid.
 pub(super) fn each(columns: &mut Columns, grid: &Grid, image: &[f32], op: impl Fn(&mut f32, f32) + Sync) {
     columns.par_columns(|x, y, column| {
         let from = &image[grid.column(x, y)..][..column.len()];

@@ -217,7 +217,7 @@ impl Check {
         if !value[0].is_finite() {
             return not_finite(name, &at, value[0]);
         }
-        // Of values that are rounding and one that is not, the first may be any.
+        // The first value below 0 may be rounding, and a later one not.
         let lowest = -f32::from_bits(lowest as u32);
         if value[0] > lowest {
             fail!(OutOfRange, "{name}{at:?} is {}, and others are down to {lowest}; none must be below 0", value[0]);

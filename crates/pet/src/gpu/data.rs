@@ -131,7 +131,7 @@ impl<'a> Data<'a> {
         })
     }
 
-    /// Of a list.
+    /// A list's lines as data.
     pub(super) fn of_lines(lines: lines::Data<'a>, facts: Facts) -> Self {
         Self { facts, histos: None, lines: Some(lines), held: None, places: None, shared: None }
     }

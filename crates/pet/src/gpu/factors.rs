@@ -6,7 +6,7 @@ use crate::bytes::Memory;
 use crate::factors::{Between, Cone, FINE, Factors, Sizes, seed};
 use crate::scanner::{Pairs, Plane};
 use isocenter_base::array::ArrayMut;
-use isocenter_base::context::{Context, Stage};
+use isocenter_base::context::{Context, Job, Stage};
 use isocenter_base::error::Result;
 use isocenter_base::gpu::{Device, Image, Launch, Lent, Queue, mirrored, then_wait};
 use std::sync::Arc;
@@ -118,26 +118,12 @@ pub(crate) fn write(
     to: &mut ArrayMut<4>,
     stream: usize,
 ) -> Result<()> {
-    let place = Place::new(factors.lattice.shape())?;
-    let queue = Queue::new(device)?;
-    context.run_waiting(|job| {
-        job.enter(Stage::Factors);
-        let _current = device.enter()?;
-        let work = |queue: &mut &Queue| {
-            let copies = Copies { context, queue, place, stream };
-            let common = Common::new(queue, factors, place)?;
-            for view in 0..factors.views.len() {
-                job.check()?;
-                // SAFETY: memory of these sizes, which stays until the stream has passed; the GPU is current.
-                unsafe {
-                    common.launch(queue, factors, view, place)?;
-                    copies.write(common.volume.address(), &mut to.part(view))?;
-                }
-                job.advance(1.0 / factors.views.len() as f64);
-            }
-            Ok(())
-        };
-        then_wait(&mut &queue, work, |queue| queue.stream.synchronize())
+    run(context, device, factors, stream, |job, copies| {
+        let common = Common::new(copies.queue, factors, copies.place)?;
+        each_view(job, copies, factors, &common, |view, volume| {
+            // SAFETY: a volume's memory; the GPU is current.
+            unsafe { copies.write(volume, &mut to.part(view)) }
+        })
     })
 }
 
@@ -149,32 +135,56 @@ pub(crate) fn write_sum(
     to: &mut ArrayMut<3>,
     stream: usize,
 ) -> Result<()> {
+    run(context, device, factors, stream, |job, copies| {
+        let &Copies { queue, place, .. } = copies;
+        let (common, sum) = (Common::new(queue, factors, place)?, queue.pool.take(place.bytes())?);
+        sum.clear(&queue.stream)?;
+        each_view(job, copies, factors, &common, |_, volume| {
+            // SAFETY: two volumes' memory; the GPU is current.
+            unsafe { place.add(queue, sum.address(), volume) }
+        })?;
+        // SAFETY: as above.
+        unsafe {
+            super::lines::between(queue, place, sum.address(), common.volume.address())?;
+            copies.write(common.volume.address(), to)
+        }
+    })
+}
+
+/// Does work on a queue of this GPU, which is current, and waits for it.
+fn run(
+    context: &Context,
+    device: &Arc<Device>,
+    factors: &Factors,
+    stream: usize,
+    work: impl FnOnce(&Job, &Copies) -> Result<()> + Send,
+) -> Result<()> {
     let place = Place::new(factors.lattice.shape())?;
     let queue = Queue::new(device)?;
     context.run_waiting(|job| {
         job.enter(Stage::Factors);
         let _current = device.enter()?;
-        let work = |queue: &mut &Queue| {
-            let copies = Copies { context, queue, place, stream };
-            let (common, sum) = (Common::new(queue, factors, place)?, queue.pool.take(place.bytes())?);
-            sum.clear(&queue.stream)?;
-            for view in 0..factors.views.len() {
-                job.check()?;
-                // SAFETY: memory of these sizes, which stays until the stream has passed; the GPU is current.
-                unsafe {
-                    common.launch(queue, factors, view, place)?;
-                    place.add(queue, sum.address(), common.volume.address())?;
-                }
-                job.advance(1.0 / factors.views.len() as f64);
-            }
-            // SAFETY: as above.
-            unsafe {
-                super::lines::between(queue, place, sum.address(), common.volume.address())?;
-                copies.write(common.volume.address(), to)
-            }
-        };
+        let work = |queue: &mut &Queue| work(job, &Copies { context, queue, place, stream });
         then_wait(&mut &queue, work, |queue| queue.stream.synchronize())
     })
+}
+
+/// Passes on the address of each view's factors, which the next view's overwrite.
+fn each_view(
+    job: &Job,
+    copies: &Copies,
+    factors: &Factors,
+    common: &Common,
+    mut op: impl FnMut(usize, u64) -> Result<()>,
+) -> Result<()> {
+    for view in 0..factors.views.len() {
+        job.check()?;
+        // SAFETY: `run` has made the GPU current.
+        unsafe { common.launch(copies.queue, factors, view, copies.place)? };
+        op(view, common.volume.address())?;
+        job.advance(1.0 / factors.views.len() as f64);
+    }
+    Ok(())
 }
 
 impl Common {

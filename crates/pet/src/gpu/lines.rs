@@ -117,7 +117,7 @@ pub(super) struct Data<'a> {
     /// All parts' lines one after the other, where there is room for them.
     held: Option<Lent>,
     room: Room,
-    /// Of each part.
+    /// Each part's sensitivity.
     pub(super) sensitivity: Volume,
 }
 
@@ -157,7 +157,7 @@ impl Room {
     unsafe fn new(queue: &Queue, grid: &Grid, blur: Option<&Blur>, place: Place) -> Result<Self> {
         let image = || {
             let image = queue.pool.take(both(grid) as usize)?;
-            // Of which the voxels of zeros stay.
+            // Voxels that nothing is written to stay 0.
             image.clear(&queue.stream)?;
             Ok(image)
         };
@@ -329,7 +329,7 @@ impl OnGpu<'_> {
     ) -> Result<Dropped> {
         let mut dropped = Dropped::default();
         let fill = |at: usize, to: &mut [Packed]| {
-            dropped = dropped.add(self.context.install(|| of.pack(part, from + at, to, besides)));
+            dropped = dropped.plus(self.context.install(|| of.pack(part, from + at, to, besides)));
             Ok(())
         };
         // SAFETY: by this function's contract.
@@ -386,7 +386,7 @@ impl OnGpu<'_> {
             for from in (0..events).step_by(PIECE) {
                 job.check()?;
                 let n = PIECE.min(events - from);
-                dropped = dropped.add(self.bring(of, &Part::ALL, (from, n), &none, list.address())?);
+                dropped = dropped.plus(self.bring(of, &Part::ALL, (from, n), &none, list.address())?);
                 let to_values = [room.images[image].address(), 0, values.address()];
                 self.launch("lines_forward", of, list.address(), n, to_values)?;
                 let drain = |at: usize, part: &mut [f32]| {
@@ -416,7 +416,7 @@ impl OnGpu<'_> {
             for first in (0..events).step_by(PIECE) {
                 job.check()?;
                 let n = PIECE.min(events - first);
-                dropped = dropped.add(self.bring(of, &Part::ALL, (first, n), &none, list.address())?);
+                dropped = dropped.plus(self.bring(of, &Part::ALL, (first, n), &none, list.address())?);
                 let fill = |at: usize, part: &mut [f32]| {
                     from.read_row([first + at], part);
                     crate::values::replace(part);
@@ -478,7 +478,7 @@ impl OnGpu<'_> {
                         (None, None) => fail!(Internal, "there is no room for lines"),
                     };
                     let besides = |from: usize, row: &mut [f32]| counted.besides(from, row);
-                    dropped = dropped.add(self.bring(through, &part, (from, n), &besides, to)?);
+                    dropped = dropped.plus(self.bring(through, &part, (from, n), &besides, to)?);
                     if hold && ordering(&through.grid, events) > 0 {
                         self.order(&through.grid, to, n)?;
                     }

@@ -378,10 +378,13 @@ impl Histos<'_> {
         let first = view * from.layout().count() / from.shape()[0];
         // SAFETY: a volume's memory; the rest by this function's contract.
         unsafe { self.copies.read(&from.part(view), to.address(), &check, first)? };
-        let survey = Survey::new(queue, self.copies.place)?;
-        // SAFETY: as above.
-        unsafe { survey.look(queue, self.copies.place, to.address())? };
-        check.resolve(queue, from, name, || Ok(survey.result(queue)?.1)).map(|_| ())
+        let largest = || {
+            let survey = Survey::new(queue, self.copies.place)?;
+            // SAFETY: as above.
+            unsafe { survey.look(queue, self.copies.place, to.address())? };
+            Ok(survey.result(queue)?.1)
+        };
+        check.resolve(queue, from, name, largest).map(|_| ())
     }
 }
 

@@ -192,13 +192,13 @@ impl Lines<'_> {
                 let mut dropped = room.read(list, from, BLOCK);
                 let missed = room.lines.iter().filter(|line| Trace::new(grid, &line.event, line.timing).is_none());
                 dropped.outside_lattice += missed.count() as u64;
-                all = all.add(dropped);
+                all = all.plus(dropped);
             }
             Ok(all)
         };
         let tasks = list.len().div_ceil(GRAIN * BLOCK);
         let found: Vec<Result<Dropped>> = (0..tasks).into_par_iter().map(|t| task(t * GRAIN * BLOCK)).collect();
-        found.into_iter().try_fold(Dropped::default(), |sum, part| Ok(sum.add(part?)))
+        found.into_iter().try_fold(Dropped::default(), |sum, part| Ok(sum.plus(part?)))
     }
 
     /// Writes the sum along each line, of an image that has been blurred.
@@ -220,13 +220,13 @@ impl Lines<'_> {
                 lines.iter().zip(values).for_each(|(line, value)| row[line.number - from] = value);
                 // SAFETY: events of this block alone; nobody else has the array.
                 unsafe { to.write_row([from], &row[..BLOCK.min(self.through.list.len() - from)]) };
-                all = all.add(dropped);
+                all = all.plus(dropped);
             }
             job.advance(1.0 / blocks.div_ceil(GRAIN) as f64);
             Ok(all)
         };
         let found: Vec<Result<Dropped>> = (0..blocks.div_ceil(GRAIN)).into_par_iter().map(task).collect();
-        found.into_iter().try_fold(Dropped::default(), |sum, part| Ok(sum.add(part?)))
+        found.into_iter().try_fold(Dropped::default(), |sum, part| Ok(sum.plus(part?)))
     }
 
     /// The sum along each of some lines, of an image that has been blurred.
@@ -298,7 +298,7 @@ impl Lines<'_> {
             dropped.outside_lattice += widest(self.level, adjoint);
             Ok(dropped)
         };
-        self.sum(Part::ALL, images, add, Dropped::add, Dropped::default)
+        self.sum(Part::ALL, images, add, Dropped::plus, Dropped::default)
     }
 
     /// The sum of lines over what is expected of them, of the events of a part, blurred, in the first of some images. `besides` fills a row with what is expected of events from one on besides the sum

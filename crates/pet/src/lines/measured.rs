@@ -130,7 +130,7 @@ impl Pet {
             };
             let found: Vec<Dropped> =
                 (0..lines.len().div_ceil(BLOCK)).into_par_iter().map(|b| of_block(b * BLOCK)).collect();
-            Ok(found.into_iter().fold(Dropped::default(), Dropped::add))
+            Ok(found.into_iter().fold(Dropped::default(), Dropped::plus))
         })
     }
 
@@ -211,7 +211,7 @@ impl Pet {
                 let mut of_views: Vec<Vec<super::list::Line>> = views.list().iter().map(|_| Vec::new()).collect();
                 let mut block = Block::new();
                 for at in (from..from + n).step_by(BLOCK) {
-                    dropped = dropped.add(all.read(at, BLOCK, &mut block, |line| {
+                    dropped = dropped.plus(all.read(at, BLOCK, &mut block, |line| {
                         let [x1, y1, z1, x2, y2, z2, _] = line.event;
                         if let Some(view) = views.nearest([x2 - x1, y2 - y1, z2 - z1]) {
                             of_views[view].push(*line);

@@ -46,11 +46,11 @@ impl Through<'_> {
                 let within = at % part.size;
                 let n = (part.size - within).min(end - at);
                 let (here, behind) = rest.split_at_mut(n);
-                found = found.add(self.pack_run(part.start(at / part.size) + within, here, block, besides));
+                found = found.plus(self.pack_run(part.start(at / part.size) + within, here, block, besides));
                 (rest, at) = (behind, at + n);
             }
             let mut all = all.lock().unwrap_or_else(|e| e.into_inner());
-            *all = all.add(found);
+            *all = all.plus(found);
         });
         all.into_inner().unwrap_or_else(|e| e.into_inner())
     }

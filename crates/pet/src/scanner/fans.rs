@@ -102,7 +102,7 @@ impl Fan {
                     job.advance(n as f64 / len as f64);
                     Ok(dropped)
                 })
-                .try_reduce(Dropped::default, |a, b| Ok(a.add(b)))
+                .try_reduce(Dropped::default, |a, b| Ok(a.plus(b)))
         })?;
         let mut row = zeros::<u32>(count)?;
         // All are looked at before any is written.
