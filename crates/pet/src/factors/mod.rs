@@ -202,6 +202,7 @@ impl<'a> Factors<'a> {
         }
         Ok(())
     }
+
     /// Writes the sum over all views, `[z][y][x]` in host memory, by the processor, as lines take it: factors are means over voxels, and what lines that are interpolated along z see of a voxel is
     /// the mean over two, weighed by how near they are. That is the mean over its neighbourhood, whose square of the width is h^2 / 12 more, as of a 24th of both neighbours. Across, half of the lines are interpolated along
     /// x or y, and half go by planes: together as wide as the voxel.

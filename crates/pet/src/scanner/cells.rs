@@ -8,6 +8,8 @@ use std::f64::consts::TAU;
 /// Cells across a crystal's smaller side, and most cells along either axis.
 const CELLS: f64 = 3.0;
 const MOST_CELLS: usize = 1 << 13;
+/// Of single precision, in cells: those of [`MOST_CELLS`] that faces in f32 are off by.
+const ROUNDING: f64 = MOST_CELLS as f64 * f32::EPSILON as f64;
 /// How far beyond its face a crystal is seen, in faces: gaps, seen from the side.
 pub(super) const MARGIN: f64 = 1.0;
 
@@ -40,7 +42,8 @@ impl Cells {
         let (radius, reach) = extent(faces);
         let [width, height] = smallest(faces)?;
         let cell = width.min(height) / CELLS;
-        let count = |length: f64| ((length / cell).ceil() as usize).clamp(1, MOST_CELLS);
+        // Rounding of faces adds no cell: rows that end where crystals do are met without a search.
+        let count = |length: f64| ((length / cell - ROUNDING).ceil() as usize).clamp(1, MOST_CELLS);
         let count = [count(TAU * radius), count(2.0 * reach)];
         Ok(Self { count, lowest: -reach, per_mm: count[1] as f64 / (2.0 * reach), radius })
     }

@@ -318,6 +318,26 @@ mod tests {
         }
     }
 
+    /// Faces that are turned have sides that are rounded; 24 crystals without gaps, with the margin of one at both ends, have three rows of cells each all the same, whose edges are theirs.
+    #[test]
+    fn rounding_adds_no_row_of_cells() {
+        let blocks = Blocks {
+            blocks: 32,
+            block_rings: 1,
+            across: 12,
+            along: 24,
+            diameter: 700.0,
+            pitch_across: 5.0,
+            pitch_along: 5.0,
+            block_pitch: 120.0,
+            first_azimuth: 0.2,
+        };
+        let normal = |k| blocks.crystal(k)[1];
+        let count = blocks.count().expect("a scanner");
+        let crystals = Crystals::new(count, |k| blocks.crystal(k)[0], Some(&normal), [5.0; 2]).expect("crystals");
+        assert_eq!(Surface::new(&crystals).expect("a map").parts().cells[1], 26 * 3);
+    }
+
     /// Lines above each other, through gaps and beyond the ends.
     #[test]
     fn lines_near_each_other_are_met_as_each_alone() {
