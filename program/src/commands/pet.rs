@@ -62,24 +62,32 @@ fn tell(opened: &Opened) -> Result<()> {
     };
     let lies = said.position.map_or(said.lies.clone(), |position| position.to_string());
     let patient = if lies.is_empty() { String::new() } else { format!(", patient {lies}") };
-    let [first, last] = [scanner.time_edges[0], scanner.time_edges[scanner.bins()]];
+    let (ends, bins) = match scanner.times.edges.as_deref() {
+        Some(edges) => (json!([edges[0], edges[edges.len() - 1]]), json!(edges.len() - 1)),
+        None => (Value::Null, Value::Null),
+    };
+    let times = match scanner.times.edges.as_deref() {
+        Some([_, _]) => "no time of flight".into(),
+        Some([first, .., last]) => {
+            format!("{bins} time bins of {} to {} ps", general(*first, 4), general(*last, 4))
+        }
+        _ => "time bins of several kinds".into(),
+    };
     let version = if opened.version.is_empty() { "of a version that is not known" } else { opened.version };
     let name = opened.path.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let [width, height] = scanner.crystal;
     let text = format!(
-        "{name}: {}, {} crystals of {} x {} mm, {} time bins of {} to {} ps, {}efficiencies, isotope {isotope}{patient}, PETSIRD {version}",
+        "{name}: {}, {} crystals of {} x {} mm{}, {times}, {}efficiencies, isotope {isotope}{patient}, PETSIRD {version}",
         scanner.model,
         scanner.count(),
         general(width, 3),
         general(height, 3),
-        scanner.bins(),
-        general(first, 4),
-        general(last, 4),
+        if scanner.sizes.is_some() { " and other sizes" } else { "" },
         if scanner.efficiencies.is_some() { "" } else { "no " },
     );
     let event = json!({
         "path": talk::path(&opened.path), "version": opened.version, "model": scanner.model, "crystals": scanner.count(), "crystal": scanner.crystal,
-        "time_bins": scanner.bins(), "time": [first, last], "tof_fwhm": scanner.tof_fwhm, "energy_window": scanner.window,
+        "time_bins": bins, "time": ends, "tof_fwhm": scanner.times.fwhm, "energy_window": scanner.window,
         "energy_resolution": scanner.energy_resolution, "efficiencies": scanner.efficiencies.is_some(), "isotope": said.isotope.map(|one| one.name),
         "nuclide": said.nuclide, "position": said.position.map(|position| position.to_string()), "lies": said.lies, "prompts": said.stores[0],
         "delays": said.stores[1],
@@ -93,11 +101,11 @@ fn told(made: &Quantified) {
     let settings = [("isotope", made.isotope.name.clone())].into_iter().chain(made.settings.clone());
     let settings: Vec<_> = settings.filter(|(_, value)| !value.is_empty()).collect();
     let mut lines: Vec<_> = settings.iter().map(|(name, value)| format!("{name}: {value}")).collect();
-    for (k, frame) in made.rows().into_iter().enumerate() {
-        lines.extend((made.found.len() > 1).then(|| format!("frame {k}")));
+    for (name, frame) in made.names.iter().zip(made.rows()) {
+        lines.extend(made.is_series.then(|| name.clone()));
         lines.extend(frame.into_iter().map(|(name, value)| format!("{name}: {value}")));
     }
-    let frames: Vec<Value> = made.found.iter().map(pet::Found::event).collect();
+    let frames: Vec<Value> = made.found.iter().zip(&made.names).map(|(of, name)| of.event(name)).collect();
     let event = json!({
         "unit": pet::UNIT, "shape": made.shape, "voxel": made.voxel, "centre": made.centre, "isotope": made.isotope.name, "half_life": made.isotope.half_life,
         "branching": made.isotope.branching, "position": made.position.to_string(),
@@ -119,10 +127,16 @@ impl Quantified {
             isotope: &self.isotope,
             scanner: &self.scanner,
         };
-        pet::images::write(
+        let mut files = pet::images::write(
             path,
-            &pet::images::Image { values: &self.image, frames: self.frames, shape: self.shape },
+            &pet::images::Image {
+                values: &self.image,
+                frames: self.is_series.then_some(self.found.len()),
+                shape: self.shape,
+            },
             &about,
-        )
+        )?;
+        files.extend(pet::images::write_beside(path, self)?);
+        Ok(files)
     }
 }

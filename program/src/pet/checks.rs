@@ -1,14 +1,15 @@
 //! Counts of which no image can be made, or a doubtful one.
 
 use super::counts::{Frame, listed};
+use super::cut::Cut;
 use super::found::Found;
 use super::petsird::Events;
 use anyhow::{Result, ensure};
 
-pub(super) fn doubt_pairs(found: &[Found], doubt: &dyn Fn(String)) {
+pub(super) fn doubt_pairs(found: &[Found], cut: &Cut, doubt: &dyn Fn(String)) {
     for (k, of) in found.iter().enumerate().filter(|(_, of)| of.dropped.not_measured > 0) {
         let (lost, prompts) = (of.dropped.not_measured, of.prompts);
-        let frame = if found.len() > 1 { format!(" of frame {k}") } else { String::new() };
+        let frame = if found.len() > 1 { format!(" of {}", cut.parts[k].name) } else { String::new() };
         doubt(format!(
             "{lost} of {prompts} prompts{frame} are of pairs of crystals that the file says are not measured: they are dropped"
         ));
@@ -19,7 +20,7 @@ pub(super) fn doubt_pairs(found: &[Found], doubt: &dyn Fn(String)) {
 pub(super) fn check_counts(
     found: &[Found],
     events: &Events,
-    frames: &[Frame],
+    (cut, frames): (&Cut, &[Frame]),
     randoms: bool,
     doubt: &dyn Fn(String),
 ) -> Result<()> {
@@ -40,18 +41,20 @@ pub(super) fn check_counts(
     };
     ensure!(sum(|of| of.counted) > 0, "none of {prompts} prompts are in the lattice: {}", causes());
     for (k, of) in found.iter().enumerate() {
-        let frame = |with: &str| if several { format!(" {with} frame {k}") } else { String::new() };
+        let name = &cut.parts[k].name;
+        let frame = |with: &str| if several { format!(" {with} {name}") } else { String::new() };
         ensure!(
             of.counted == 0 || of.duration > 0.0,
             "blocks of events{} last 0 s, so that there is no activity a second",
             frame("of")
         );
-        if events.blocks[k].is_empty() {
-            doubt(format!("no block of events begins in frame {k}: its image is NaN"));
-        } else if of.counted == 0 {
+        let is_image = !cut.is_moved();
+        if is_image && events.blocks[k].is_empty() {
+            doubt(format!("no block of events begins in {name}: its image is NaN"));
+        } else if is_image && of.counted == 0 {
             let prompts = if of.prompts > 0 { "prompts in the lattice" } else { "prompts" };
-            doubt(format!("there are no {prompts} in frame {k}: its image is 0"));
-        } else if randoms && frames[k].sums.iter().all(|n| *n == 0) {
+            doubt(format!("there are no {prompts} in {name}: its image is 0"));
+        } else if of.counted > 0 && randoms && frames[k].sums.iter().all(|n| *n == 0) {
             let frame = frame("in");
             doubt(format!(
                 "there are prompts without delays in the field of view{frame}: there are taken to be no randoms"

@@ -36,11 +36,15 @@ pub struct Found {
     pub restored: f64,
     /// Of each pass; empty of a frame without counts.
     pub history: Vec<Iteration>,
+    /// What brings activity of the frame's time to the time that the image is told at; 1 of a frame without events.
+    pub decay: f64,
+    /// Of the image over the body, Bq/ml.
+    pub mean: f64,
 }
 
 impl Found {
     /// For programs.
-    pub fn event(&self) -> Value {
+    pub fn event(&self, name: &str) -> Value {
         let dropped: serde_json::Map<_, _> =
             listed(&self.dropped).into_iter().map(|(cause, n)| (cause.replace(' ', "_"), n.into())).collect();
         let passes = self
@@ -48,9 +52,9 @@ impl Found {
             .iter()
             .map(|one| json!({"log_likelihood": one.log_likelihood, "penalty": one.penalty, "change": one.change}));
         json!({
-            "start": self.start, "duration": self.duration, "prompts": self.prompts, "delays": self.delays, "counted": self.counted, "dropped": dropped,
+            "name": name, "start": self.start, "duration": self.duration, "prompts": self.prompts, "delays": self.delays, "counted": self.counted, "dropped": dropped,
             "randoms": self.randoms, "scatter": self.scatter, "scatter_scale": self.scale, "tails": self.tails, "sensitivity": self.sensitivity,
-            "strength": self.strength, "restored": self.restored, "passes": passes.collect::<Vec<_>>(),
+            "strength": self.strength, "restored": self.restored, "decay": self.decay, "mean": self.mean, "passes": passes.collect::<Vec<_>>(),
         })
     }
 }
@@ -59,8 +63,10 @@ impl Found {
 pub struct Quantified {
     /// `[frame][z][y][x]`
     pub image: Vec<f32>,
-    /// None of one image of all.
-    pub frames: Option<usize>,
+    /// What images are called: "frame 0", "gate 1".
+    pub names: Vec<String>,
+    /// Whether there are several by what was asked for; an image of all is one.
+    pub is_series: bool,
     pub shape: [usize; 3],
     pub voxel: f64,
     /// x, y, z of the image's middle in the file's frame, mm: the scanner's, or the reference of its gantry alignment.
@@ -71,4 +77,6 @@ pub struct Quantified {
     pub settings: Vec<(&'static str, String)>,
     pub position: Position,
     pub scanner: String,
+    /// From the time that the activity is told at to the start of the scan, s.
+    pub delay: f64,
 }

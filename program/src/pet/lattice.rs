@@ -1,18 +1,16 @@
 //! Lattice, views and response for a scanner and a map of attenuation.
 
-use super::HALF_LIGHT;
 use super::images::Volume;
-use super::options::LatticeOptions;
+use super::options::{LatticeOptions, Projector};
 use super::petsird::{Scanner, median};
 use super::told::general;
+use super::{FWHM, HALF_LIGHT};
 use anyhow::{Result, bail, ensure};
 use isocenter::context::Context;
 use isocenter::pet::{Cut, Lattice as Plan, Pet, Profile, Radial, Response, Views};
 use std::f64::consts::PI;
 use std::sync::Arc;
 
-/// Full width at half maximum over the standard deviation.
-const FWHM: f64 = 2.354820;
 /// The largest lattice across, over the scanner's diameter: the square in the circle.
 const ACROSS: f64 = 0.7;
 /// What photons that are not quite opposite add to the line's width at its middle, full width at half maximum over the diameter.
@@ -23,6 +21,8 @@ const ALONG: f64 = 0.75;
 const STEP: f64 = 1.25;
 /// Azimuths, at least.
 const AZIMUTHS: usize = 8;
+/// Along lines, views are what the sensitivity is a sum over, and scatter is made in: how many azimuths, from one tilt to the next, and the largest.
+const LINES: (usize, f64, f64) = (20, 0.08, 1.3);
 /// Of a kernel, mm.
 const KERNEL_STEP: f64 = 2.0;
 
@@ -37,10 +37,11 @@ pub struct Lattice {
     pub azimuths: usize,
     pub tilts: usize,
     pub max_tilt: f64,
-    /// ps.
+    /// ps; 0 of none.
     pub tof_fwhm: f64,
     /// Radial and axial, mm.
     pub width: f64,
+    pub projector: Projector,
 }
 
 fn blurred(a: f64, b: f64) -> f64 {
@@ -54,28 +55,17 @@ impl Lattice {
         let along = scanner.positions.iter().map(|place| place[2]);
         let [low, high] = [along.clone().fold(f64::INFINITY, f64::min), along.fold(f64::NEG_INFINITY, f64::max)];
         let [low, high] = [low - height / 2.0, high + height / 2.0];
-        let diameter = 2.0 * median(scanner.positions.iter().map(|[x, y, _]| x.hypot(*y)).collect());
+        let radii: Vec<f64> = scanner.positions.iter().map(|[x, y, _]| x.hypot(*y)).collect();
+        let nearest = radii.iter().copied().fold(f64::INFINITY, f64::min);
+        let diameter = 2.0 * median(radii);
         let (length, centre) = (high - low, [0.0, 0.0, (low + high) / 2.0]);
-        let (edges, bins) = (&scanner.time_edges, scanner.bins());
-        let span = edges[bins] - edges[0];
-        ensure!(
-            bins > 1,
-            "the scanner has no time of flight, one time bin of {} ps: where along its line an event was is not told, without which histo-images cannot be filled: \
-             python -m isocenter.lists takes it along lines",
-            general(span, 4)
-        );
-        // An event's own place in its bin, and the one that it is given.
-        let of_bins = FWHM * (span / bins as f64) / 6f64.sqrt();
-        let tof_fwhm = match given.tof_fwhm {
-            Some(given) => given,
-            None if scanner.tof_fwhm > 0.0 => blurred(scanner.tof_fwhm, of_bins),
-            None => bail!("the file does not say its resolution of time: give --tof-fwhm, ps"),
-        };
+        let tof_fwhm = tof_fwhm(scanner, given.tof_fwhm)?;
         // Both ends, each of a photon's own place in the crystal and of the event's.
         let crystal = FWHM * width.max(height) / 12f64.sqrt();
         let line = given.resolution.unwrap_or_else(|| blurred(crystal, NONCOLLINEAR * diameter));
         let [x, y, _] = map.map_or([f64::INFINITY; 3], |map| reaches(map, centre));
-        let reach = (ACROSS * diameter).min(2.0 * x).min(2.0 * y);
+        // Within all crystals, of which some may be nearer.
+        let reach = (ACROSS * diameter).min(2f64.sqrt() * nearest).min(2.0 * x).min(2.0 * y);
         let slices = given.slices.unwrap_or_else(|| ((length / voxel).round_ties_even() as usize).max(1));
         let size = given.size.unwrap_or((reach / voxel + 1e-6).max(0.0) as usize);
         if size < 1 {
@@ -85,23 +75,40 @@ impl Lattice {
                 general(reach, 4)
             );
         }
-        let along = tof_fwhm * HALF_LIGHT;
-        ensure!(
-            along <= ALONG * size as f64 * voxel,
-            "a time resolution of {} ps places events to {} mm along their lines, and the lattice is {} mm: take a larger one (--size, {} voxels at least), or \
-             python -m isocenter.lists, which goes along lines",
-            general(tof_fwhm, 4),
-            general(along, 4),
-            general(size as f64 * voxel, 4),
-            (along / ALONG / voxel).ceil()
-        );
-        let max_tilt = given.max_tilt.unwrap_or((length / diameter).atan());
-        let step = STEP * line.max(voxel) / along;
-        let azimuths = given.azimuths.unwrap_or_else(|| ((PI / step).ceil() as usize).max(AZIMUTHS));
+        let (along, side) = (tof_fwhm * HALF_LIGHT, size as f64 * voxel);
+        let is_too_long = along > ALONG * side;
+        let is_along = !scanner.times.is_timed() || scanner.times.has_widths() || is_too_long;
+        let projector = given.projector.unwrap_or(if is_along { Projector::Lines } else { Projector::HistoImages });
+        let views = match projector {
+            Projector::HistoImages => {
+                check_times(scanner)?;
+                ensure!(
+                    !is_too_long,
+                    "a time resolution of {} ps places events to {} mm along their lines, and the lattice is {} mm: take a larger one (--size, {} voxels at least), or \
+                     --projector lines",
+                    general(tof_fwhm, 4),
+                    general(along, 4),
+                    general(side, 4),
+                    (along / ALONG / voxel).ceil()
+                );
+                let (max_tilt, step) = ((length / diameter).atan(), STEP * line.max(voxel) / along);
+                (max_tilt, ((PI / step).ceil() as usize).max(AZIMUTHS), step)
+            }
+            Projector::Lines => {
+                // Of all lines that cross the circle within the lattice.
+                let chord =
+                    2.0 * ((diameter / 2.0).powi(2) - (side / 2.0).powi(2)).max((0.1 * diameter).powi(2)).sqrt();
+                let (azimuths, step, most) = LINES;
+                ((length / chord).atan().min(most), azimuths, step)
+            }
+        };
+        let (max_tilt, azimuths, step) = views;
+        let max_tilt = given.max_tilt.unwrap_or(max_tilt);
+        let azimuths = given.azimuths.unwrap_or(azimuths);
         // An odd number: one of them is 0.
         let tilts = given.tilts.unwrap_or_else(|| 2 * (max_tilt / step).floor() as usize + 1);
-        let made =
-            Self { shape: [slices, size, size], voxel, centre, azimuths, tilts, max_tilt, tof_fwhm, width: line };
+        let shape = [slices, size, size];
+        let made = Self { shape, voxel, centre, azimuths, tilts, max_tilt, tof_fwhm, width: line, projector };
         map.map_or(Ok(()), |map| made.check(map))?;
         Ok(made)
     }
@@ -128,11 +135,13 @@ impl Lattice {
 
     /// A plan; crystals are about the lattice's centre.
     pub fn plan(&self, context: Arc<Context>, scanner: &Scanner) -> Result<Pet> {
+        self.plan_of(context, scanner, self.shape, [self.voxel; 3])
+    }
+
+    /// The same of another lattice about this one's centre, with voxels of sides x, y, z, mm.
+    pub fn plan_of(&self, context: Arc<Context>, scanner: &Scanner, shape: [usize; 3], voxel: [f64; 3]) -> Result<Pet> {
         let mut pet = Pet::new(context);
-        pet.set_geometry(
-            Plan::new(self.shape, [self.voxel; 3])?,
-            Views::grid(self.azimuths, self.tilts, self.max_tilt)?,
-        )?;
+        pet.set_geometry(Plan::new(shape, voxel)?, Views::grid(self.azimuths, self.tilts, self.max_tilt)?)?;
         pet.set_response(Response {
             tof_fwhm_ps: self.tof_fwhm,
             radial: Radial::Constant(self.width),
@@ -149,4 +158,37 @@ impl Lattice {
 /// How far a map reaches from a place along x, y and z, either way, mm.
 fn reaches(map: &Volume, centre: [f64; 3]) -> [f64; 3] {
     [0, 1, 2].map(|k| map.voxel[k] * map.shape[2 - k] as f64 / 2.0 - (map.centre[k] - centre[k]).abs())
+}
+
+/// Of the time difference, full width at half maximum, ps; 0 of a scanner without time of flight.
+fn tof_fwhm(scanner: &Scanner, given: Option<f64>) -> Result<f64> {
+    let times = &scanner.times;
+    if !times.is_timed() {
+        return Ok(0.0);
+    }
+    // An event's own place in its bin, and the one that it is given.
+    let of_bins = times.edges.as_ref().map_or(0.0, |edges| {
+        let bins = edges.len() - 1;
+        FWHM * ((edges[bins] - edges[0]) / bins as f64) / 6f64.sqrt()
+    });
+    match given {
+        Some(given) => Ok(given),
+        None if times.fwhm > 0.0 => Ok(blurred(times.fwhm, of_bins)),
+        None => bail!("the file does not say its resolution of time: give --tof-fwhm, ps"),
+    }
+}
+
+/// What histo-images are not of.
+fn check_times(scanner: &Scanner) -> Result<()> {
+    if let Some([first, last]) = scanner.times.edges.as_deref() {
+        let span = general(last - first, 4);
+        bail!(
+            "the scanner has no time of flight, one time bin of {span} ps: where along its line an event was is not told, without which histo-images cannot be filled: take --projector lines"
+        );
+    }
+    ensure!(
+        !scanner.times.has_widths(),
+        "pairs of modules have times that differ in how exact they are, and histo-images have one width: take --projector lines"
+    );
+    Ok(())
 }

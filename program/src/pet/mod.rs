@@ -1,22 +1,29 @@
 //! PET: from a list of events to an image in Bq/ml.
 
 mod attenuation;
+mod averaged;
 mod checks;
 mod chosen;
 mod counts;
+mod curve;
+mod cut;
 mod doubts;
 mod found;
+mod histos;
 pub mod images;
 mod isotopes;
 mod lattice;
+mod lines;
 pub mod options;
 mod petsird;
 mod position;
 mod quantify;
 mod report;
+mod resample;
 mod restored;
 mod settings;
 mod solving;
+mod tables;
 mod time;
 mod told;
 mod yardl;
@@ -29,11 +36,13 @@ pub use quantify::quantify;
 pub use told::general;
 
 use anyhow::Result;
-use petsird::{Events, Part, Pass};
+use petsird::{Events, Part, Pass, TimesOf};
 use std::path::Path;
 
 /// Half the speed of light, mm/ps.
 const HALF_LIGHT: f64 = 0.149896229;
+/// Full width at half maximum over the standard deviation.
+const FWHM: f64 = 2.354820;
 
 /// Events that are looked at alone.
 struct Looked(u64);
@@ -45,8 +54,12 @@ impl Pass for Looked {
     }
 
     fn part(&mut self, part: &Part) -> Result<()> {
-        assert!(part.crystals.len() == 2 * part.times.len());
-        self.0 += part.times.len() as u64;
+        let count = part.crystals.len() / 2;
+        match part.times {
+            TimesOf::Bins(bins) => assert!(bins.len() == count),
+            TimesOf::Differences { ps, widths } => assert!(ps.len() == count && widths.len() == count),
+        }
+        self.0 += count as u64;
         Ok(())
     }
 }

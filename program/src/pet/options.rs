@@ -83,13 +83,25 @@ pub struct ActivityOptions {
     #[arg(long, value_name = "FACTOR", default_value_t = 1.0, value_parser = positive, requires = "output")]
     pub calibration: f64,
     /// Start and end of a frame, s; once for each, ascending [default: one image of all]
-    #[arg(long = "frame", num_args = 2, value_names = ["START", "END"], allow_negative_numbers = true, value_parser = finite, requires = "output")]
-    frames: Vec<f64>,
+    #[arg(long, num_args = 2, value_names = ["START", "END"], allow_negative_numbers = true, value_parser = finite, requires = "output")]
+    frame: Vec<f64>,
+    /// All frames at once: counts and seconds, such as 12x10,6x20,5x60, or a file of starts and ends: a text, .npy, or PET-BIDS's .json
+    #[arg(long, value_name = "TEXT|FILE", requires = "output", conflicts_with = "frame")]
+    pub frames: Option<String>,
+    /// An image of each gate: a file of start, end and gate, or of triggers, s
+    #[arg(long, value_name = "FILE", requires = "output", conflicts_with_all = ["frame", "frames"])]
+    pub gates: Option<PathBuf>,
+    /// Of triggers, into how many gates each time between two of them is divided
+    #[arg(long, value_name = "GATES", value_parser = count, requires = "gates")]
+    pub gate_count: Option<usize>,
+    /// Where the patient was: a file of start, s, and shift, mm, and angles, degrees, or a matrix of 3 x 4, to the reference position
+    #[arg(long, value_name = "FILE", requires = "output")]
+    pub motion: Option<PathBuf>,
 }
 
 impl ActivityOptions {
-    pub fn frames(&self) -> Vec<Span> {
-        self.frames.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
+    pub fn single_frames(&self) -> Vec<Span> {
+        self.frame.chunks_exact(2).map(|pair| [pair[0], pair[1]]).collect()
     }
 }
 
@@ -113,6 +125,9 @@ pub struct LatticeOptions {
     /// Largest tilt of an event, radians [default: from end to end of the scanner across its middle]
     #[arg(long, value_name = "RAD", value_parser = positive, requires = "output")]
     pub max_tilt: Option<f64>,
+    /// What events are counted in [default: lines where there is no time of flight, where it is as long as the lattice, or where pairs of modules differ in it; else histo-images]
+    #[arg(long, value_enum, requires = "output")]
+    pub projector: Option<Projector>,
     /// Of the time difference, full width at half maximum, ps [default: the file's, and what its time bins add]
     #[arg(long, value_name = "PS", value_parser = positive, requires = "output")]
     pub tof_fwhm: Option<f64>,
@@ -129,6 +144,9 @@ pub struct ScannerOptions {
     /// Which part of the photons each crystal detects, (crystals,) [default: what the file says, or 1]
     #[arg(long, value_name = "FILE.npy", requires = "output")]
     pub efficiencies: Option<PathBuf>,
+    /// Largest time difference of a coincidence, ps, of files whose pairs of modules have time bins of their own [default: what these say]
+    #[arg(long, value_name = "PS", value_parser = positive, requires = "output")]
+    pub window: Option<f64>,
     /// Full width at half maximum at 511 keV, over that [default: what the file says, or 0.11]
     #[arg(long, value_name = "PART", value_parser = positive, requires = "output")]
     pub energy_resolution: Option<f64>,
@@ -154,6 +172,24 @@ pub struct MethodOptions {
     /// Of svrg and bsrem, the same for every scan: 0.05 weighs neighbours as much as a voxel's own counts; 0: none [default: 0.02]
     #[arg(long, value_name = "STRENGTH", value_parser = not_negative, requires = "output")]
     pub smoothness: Option<f64>,
+}
+
+/// What events are counted in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Projector {
+    /// Of their directions, by time of flight
+    HistoImages,
+    /// Whatever their times
+    Lines,
+}
+
+impl Projector {
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::HistoImages => "histo-images",
+            Self::Lines => "lines",
+        }
+    }
 }
 
 /// Of maps of attenuation.

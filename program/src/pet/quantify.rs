@@ -1,27 +1,28 @@
 //! From a list of events to an image in Bq/ml.
 
 use super::attenuation;
+use super::averaged::Averaged;
 use super::checks::{check_counts, doubt_pairs};
 use super::chosen::{doubt_header, doubt_scanner, isotope, position};
 use super::counts::{Counts, Frame};
+use super::curve;
+use super::cut::Cut;
 use super::doubts::Doubts;
 use super::found::{Found, Quantified};
 use super::images::Volume;
 use super::lattice::Lattice;
-use super::options::{Reconstruction, Unit};
-use super::petsird::{Events, Opened, Said, Scanner, Span, Turn};
+use super::options::{Projector, Reconstruction, Unit};
+use super::petsird::{Events, Opened, Said, Scanner, Turn};
 use super::position::Position;
 use super::settings::{computed_in, settings};
-use super::solving::{READING, Scan, Steps};
-use super::time::{acquisition, duration};
-use super::told::general;
+use super::solving::{Made, READING, Scan, Steps};
+use super::time::{acquisition, correction, duration};
 use crate::status::unreadable;
 use crate::stopwatch::Stopwatch;
 use crate::watch::Watch;
-use anyhow::{Result, anyhow, bail, ensure};
+use anyhow::{Result, anyhow, ensure};
 use isocenter::context::Context;
 use isocenter::error::{Error, Status};
-use isocenter::pet::corrections::FactorOptions;
 use std::sync::Arc;
 
 const KILOVOLTS: f64 = 120.0;
@@ -41,8 +42,7 @@ pub fn quantify(
 ) -> Result<Quantified> {
     let mut stopwatch = Stopwatch::default();
     let doubt = |words: String| doubts.tell(words);
-    let spans = given.activity.frames();
-    check_frames(&spans)?;
+    let cut = Cut::new(&given.activity)?;
     let mut scanner = opened.understood(Scanner::new(&opened.header, given.lattice.depth))?;
     scanner.take(&given.scanner)?;
     let said = opened.understood(Said::new(&opened.header))?;
@@ -54,26 +54,32 @@ pub fn quantify(
     let shift = if given.map.no_alignment { [0.0; 3] } else { said.shift()? };
     let map = map(given, &scanner, position, shift)?;
     let lattice = Lattice::new(&scanner, map.as_ref().map(|(map, _)| map), &given.lattice)?;
-    check_memory(&lattice, spans.len().max(1))?;
-    let mut pet = lattice.plan(context, &scanner)?;
+    if lattice.projector == Projector::HistoImages {
+        check_memory(&lattice, cut.parts.len())?;
+    }
+    let randoms = !given.method.no_randoms && said.stores[1];
+    check_window(&mut scanner, given.scanner.window, randoms)?;
+    let mut pet = lattice.plan(context.clone(), &scanner)?;
     let map = match map {
         None => None,
         Some((mut map, unit)) => {
             let kilovolts = given.map.kilovolts.unwrap_or(KILOVOLTS);
             attenuation::in_millimetres(&pet, &mut map, unit, kilovolts, &doubt)?;
-            Some(map)
+            Some(Arc::new(map))
         }
     };
     doubt_scanner(&scanner, &isotope, (map.is_some(), given.method.scatter > 0), &doubt);
     doubt_header(&said, &scanner, &doubt);
-    let randoms = !given.method.no_randoms && said.stores[1];
+    scanner.doubts.iter().chain(&cut.doubts).cloned().for_each(&doubt);
     let is_needed = !given.method.no_randoms;
     watch.begin();
     stopwatch.stage("header and map");
     let path = opened.path.clone();
-    let mut counts = Counts::new(&mut pet, spans.len().max(1), (watch, READING))?;
-    let events = Events::read(opened, &scanner, &spans, randoms, &mut counts)?;
+    let kind = (lattice.projector, scanner.times.is_timed());
+    let mut counts = Counts::new(&mut pet, &cut, kind, (watch, READING))?;
+    let events = Events::read(opened, &scanner, &cut.spans, randoms, &mut counts)?;
     let frames = counts.frames;
+    let events = cut.grouped(events);
     stopwatch.stage("events");
     events.doubts.iter().cloned().for_each(&doubt);
     let moves =
@@ -83,39 +89,69 @@ pub fn quantify(
         doubt("the file has dead times, which are not used: give --live, the part of the time in which the scanner was ready".into());
     }
     let mut found: Vec<_> = frames.iter().enumerate().map(|(k, frame)| told(&events, k, frame)).collect();
-    doubt_pairs(&found, &doubt);
-    check_counts(&found, &events, &frames, is_needed, &doubt).map_err(unreadable)?;
+    doubt_pairs(&found, &cut, &doubt);
+    check_counts(&found, &events, (&cut, &frames), is_needed, &doubt).map_err(unreadable)?;
+    let mut averaged = Averaged::new(&cut, scanner.turn, map.as_deref(), &lattice);
     let mut scan = Scan {
+        context,
         pet,
         scanner: &scanner,
         lattice: &lattice,
-        map: map.as_ref(),
+        map: map.clone(),
         method: &given.method,
         steps: Steps::new(watch, found.iter().filter(|of| of.counted > 0).count(), &given.method),
         doubt: &doubt,
         stopwatch,
     };
-    let mut image = Vec::new();
-    for ((of, frame), blocks) in found.iter_mut().zip(frames).zip(&events.blocks) {
-        let mut made = if of.counted == 0 {
-            vec![if blocks.is_empty() { f32::NAN } else { 0.0 }; lattice.shape.iter().product()]
-        } else {
-            let of_time = acquisition(blocks, &isotope, given.activity.live, given.activity.delay);
-            scan.image(of, &frame, FactorOptions { acquisition: of_time, ..FactorOptions::default() })?
+    let mut images = Vec::new();
+    for (k, ((of, frame), blocks)) in found.iter_mut().zip(frames).zip(&events.blocks).enumerate() {
+        let voxels = lattice.shape.iter().product();
+        if of.duration == 0.0 {
+            images.push(vec![if blocks.is_empty() { f32::NAN } else { 0.0 }; voxels]);
+            continue;
+        }
+        if let Some(averaged) = &averaged {
+            scan.map = averaged.map(k).map(Arc::new);
+        }
+        let of_time = acquisition(blocks, &isotope, given.activity.live, given.activity.delay);
+        of.decay = correction(blocks, &isotope, given.activity.delay);
+        let made = match (&averaged, of.counted) {
+            (None, 0) => Made { image: vec![0.0; voxels], sensitivity: Vec::new() },
+            (Some(_), 0) => scan.without_counts(&frame, of_time)?,
+            _ => scan.image(of, &frame, of_time)?,
         };
-        made.iter_mut().for_each(|v| *v *= given.activity.calibration as f32);
+        match &mut averaged {
+            Some(averaged) => averaged.add(k, &made.image, &made.sensitivity),
+            None => images.push(made.image),
+        }
+    }
+    if let Some(averaged) = &averaged {
+        (images, found) = (averaged.images(), averaged.found(found, &doubt));
+    }
+    let calibration = given.activity.calibration as f32;
+    images.iter_mut().flatten().for_each(|v| *v *= calibration);
+    curve::add(&mut found, &images, map.as_deref(), &lattice);
+    let mut image = Vec::new();
+    for made in images {
         image.extend(scanner.turn.back().image(made, lattice.shape).0);
     }
     watch.end();
     let shape = turned(scanner.turn.back(), lattice.shape);
     let centre = scanner.turn.back().turned(lattice.centre);
     let centre = [0, 1, 2].map(|k| centre[k] + shift[k]);
-    let mut settings = settings(&lattice, shape, &scanner, given, (&isotope, position), map.as_ref(), shift);
+    let mut settings = settings(&lattice, shape, &scanner, given, (&isotope, position), map.as_deref(), shift);
+    if cut.is_moved() {
+        let places = cut.parts.len();
+        settings.push((
+            "motion",
+            format!("images of {places} places, moved to the reference and averaged by sensitivity and time"),
+        ));
+    }
     settings.push(("computed in", computed_in(&scan.stopwatch)));
-    let frames = if spans.is_empty() { None } else { Some(spans.len()) };
     Ok(Quantified {
         image,
-        frames,
+        names: cut.names,
+        is_series: cut.is_series,
         shape,
         voxel: lattice.voxel,
         centre,
@@ -124,7 +160,24 @@ pub fn quantify(
         settings,
         position,
         scanner: scanner.model,
+        delay: given.activity.delay,
     })
+}
+
+/// By which delays become rates of randoms.
+fn check_window(scanner: &mut Scanner, given: Option<f64>, randoms: bool) -> Result<()> {
+    if let Some(window) = given {
+        ensure!(
+            scanner.times.has_widths(),
+            "--window is {window} ps, and the file has time bins, which tell it: leave it out"
+        );
+        scanner.times.window = window;
+    }
+    ensure!(
+        !randoms || !scanner.times.has_widths() || scanner.times.window > 0.0,
+        "the file does not say the largest time difference of its coincidences, by which delays become randoms: give --window, ps, or --no-randoms"
+    );
+    Ok(())
 }
 
 /// A shape along other axes.
@@ -149,20 +202,6 @@ fn map(
     let (image, shape) = turn.image(map.image, map.shape);
     let map = Volume { image, shape, voxel: turn.turned(map.voxel), centre: turn.turned(centre), unit: map.unit };
     Ok(Some((map, unit)))
-}
-
-fn check_frames(spans: &[Span]) -> Result<()> {
-    for (k, span) in spans.iter().enumerate() {
-        let [start, end] = span.map(|v| general(v, 6));
-        ensure!(span[1] > span[0], "--frame {start} {end}: its end must be after its start");
-        if let Some(before) = k.checked_sub(1).map(|before| spans[before][1]).filter(|before| span[0] < *before) {
-            let before = general(before, 6);
-            bail!(
-                "--frame {start} {end} begins before the end of the one before it, {before} s; frames must ascend and not overlap"
-            );
-        }
-    }
-    Ok(())
 }
 
 /// That histo-images fit what memory there is.
@@ -193,7 +232,7 @@ fn told(events: &Events, k: usize, frame: &Frame) -> Found {
         duration: duration(blocks),
         prompts: frame.prompts,
         delays: frame.delays,
-        counted: frame.measured.iter().map(|n| u64::from(*n)).sum(),
+        counted: frame.counts(),
         dropped: frame.dropped,
         randoms: 0.0,
         scatter: 0.0,
@@ -203,5 +242,7 @@ fn told(events: &Events, k: usize, frame: &Frame) -> Found {
         strength: 0.0,
         restored: 1.0,
         history: Vec::new(),
+        decay: 1.0,
+        mean: 0.0,
     }
 }

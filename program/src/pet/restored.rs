@@ -25,10 +25,25 @@ pub fn restored(measured: &[u32], factors: &[f32], projected: &[f32], additive: 
     };
     let parts: Vec<(f64, Vec<[f32; 3]>)> = (0..chunks).into_par_iter().map(part).collect();
     let total: f64 = parts.iter().map(|(total, _)| total).sum();
+    factor_of(total, &parts.into_iter().map(|(_, hit)| hit).collect::<Vec<_>>())
+}
+
+/// The same of a list of events: what is expected of each, and of all lines together.
+pub fn restored_list(total: f64, factors: &[f32], projected: &[f32], additive: Option<&[f32]>) -> f64 {
+    let part = |k: usize| {
+        let all = k * CHUNK..((k + 1) * CHUNK).min(factors.len());
+        let own = all.map(|at| [1.0, factors[at] * projected[at], additive.map_or(0.0, |additive| additive[at])]);
+        own.filter(|[_, own, _]| *own > 0.0).collect()
+    };
+    factor_of(total, &(0..factors.len().div_ceil(CHUNK)).into_par_iter().map(part).collect::<Vec<_>>())
+}
+
+/// Of counts, what the image and what else expects of them, and all that the image expects.
+fn factor_of(total: f64, parts: &[Vec<[f32; 3]>]) -> f64 {
     let mut factor = 1.0;
     // The likelihood's slope falls, and bends upwards: from below Newton's steps do not go too far, and from above half the way at most.
     for _ in 0..if total > 0.0 { STEPS } else { 0 } {
-        let sums = parts.par_iter().map(|(_, hit)| {
+        let sums = parts.par_iter().map(|hit| {
             hit.iter().fold([0.0; 2], |[first, second], values| {
                 let [counts, own, other] = values.map(f64::from);
                 let part = own / (factor * own + other);

@@ -52,6 +52,10 @@ pub(super) fn settings(
         (None, Some(_)) => "of the file",
         (None, None) => "1",
     };
+    let of_time = match lattice.tof_fwhm {
+        0.0 => "no time of flight".into(),
+        tof_fwhm => format!("{} ps", general(tof_fwhm, 4)),
+    };
     let when = |is: bool, words: String| if is { words } else { String::new() };
     vec![
         ("lattice", format!("{nx} x {ny} x {nz} voxels of {} mm", number(lattice.voxel))),
@@ -59,7 +63,8 @@ pub(super) fn settings(
             "views",
             format!("{} azimuths x {} tilts to {} rad", lattice.azimuths, lattice.tilts, general(lattice.max_tilt, 3)),
         ),
-        ("response", format!("{} ps, {} mm across", general(lattice.tof_fwhm, 4), general(lattice.width, 3))),
+        ("projector", lattice.projector.name().into()),
+        ("response", format!("{of_time}, {} mm across", general(lattice.width, 3))),
         ("energy window", when(scanner.window[1] != 0.0, format!("{lower} to {upper} keV{of_energy}"))),
         ("gantry alignment", when(shift != [0.0; 3], format!("map and image are shifted by {shifts} mm"))),
         ("efficiencies", efficiencies.into()),

@@ -20,6 +20,13 @@ pub fn acquisition(blocks: &[Span], isotope: &Isotope, live: f64, delay: f64) ->
     Acquisition { duration, branching: isotope.branching, half_life: isotope.half_life, delay: delay + start, live }
 }
 
+/// What brings the mean activity of blocks of time to that at so many s before the scan.
+pub fn correction(blocks: &[Span], isotope: &Isotope, delay: f64) -> f64 {
+    let rate = LN_2 / isotope.half_life;
+    let left = |[begin, end]: &Span| -(-rate * (end - begin)).exp_m1() * (-rate * begin).exp();
+    (rate * delay).exp() * rate * duration(blocks) / blocks.iter().map(left).sum::<f64>()
+}
+
 /// Of all together, s.
 pub fn duration(blocks: &[Span]) -> f64 {
     blocks.iter().map(|[begin, end]| end - begin).sum()
@@ -28,6 +35,17 @@ pub fn duration(blocks: &[Span]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of a long-lived isotope 1; over a half-life from the start on the mean of 2^-t is (1 - 1/2) / ln 2.
+    #[test]
+    fn decay_is_corrected() {
+        let of = |half_life, blocks: &[Span], delay| {
+            correction(blocks, &Isotope { name: "X".into(), half_life, branching: 1.0 }, delay)
+        };
+        assert!((of(1e12, &[[0.0, 100.0]], 0.0) - 1.0).abs() < 1e-9);
+        assert!((of(100.0, &[[0.0, 100.0]], 0.0) - 2.0 * LN_2).abs() < 1e-12);
+        assert!((of(100.0, &[[100.0, 150.0], [150.0, 200.0]], 100.0) - 8.0 * LN_2).abs() < 1e-12);
+    }
 
     #[test]
     fn time_between_blocks_is_dead() {

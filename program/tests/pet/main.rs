@@ -1,5 +1,6 @@
 //! `isocenter pet`: lists of events that the tests write, to images of which the truth is known.
 
+mod cut;
 mod damaged;
 mod doubts;
 #[path = "../folder/mod.rs"]

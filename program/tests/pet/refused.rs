@@ -20,7 +20,7 @@ fn files_that_are_none() {
     };
     assert!(of(b"").contains("it is empty"));
     assert!(of(b"PETSIRD").contains("does not begin with yardl"));
-    assert!(of(b"\x1f\x8b\x08\0\0\0\0\0").contains("compressed by gzip"));
+    assert!(of(b"\x1f\x8b\x08\0\0\0\0\0").contains("compressed by gzip, and damaged"));
     assert!(of(b"\x89HDF\r\n\x1a\n....").contains("in HDF5, convert it to the binary format"));
     assert!(of(b"{\"protocol\"").contains("PETSIRD in JSON"));
     assert!(of(b"yardl\x02\0\0\0").contains("version 2 of yardl"));
@@ -97,6 +97,15 @@ fn scans_that_make_no_image() {
     assert!(of(&["--frame", "3", "1"]).contains("its end must be after its start"));
     assert!(of(&["--frame", "0", "2", "--frame", "1", "3"]).contains("--frame 1 3 begins before the end"));
     assert!(of(&["--frame", "100", "200"]).contains("there are no events"));
+    assert!(of(&["--frames", "2x0"]).contains("its end must be after its start"));
+    assert!(of(&["--frames", "nowhere.csv"]).contains("neither counts and seconds"));
+    assert!(of(&["--frames", "60", "--gates", text(&list)]).contains("cannot be used with"));
+    assert!(of(&["--gates", text(&list)]).contains("it is no text of numbers"));
+    let rows = folder.path("rows.txt");
+    std::fs::write(&rows, "0\n1\n2\n").expect("a file");
+    assert!(of(&["--gates", text(&rows)]).contains("give --gate-count"));
+    assert!(of(&["--motion", text(&rows)]).contains("rows of 1 numbers"));
+    assert!(of(&["--gates", text(&rows), "--gate-count", "0"]).contains("1 or more"));
     assert!(of(&["--energy-window", "600", "400"]).contains("--energy-window is 600 to 400 keV"));
     assert!(of(&["--efficiencies", text(&list)]).contains("it is no NumPy file"));
     assert!(of(&["--size", "2"]).contains("--size, "));
@@ -142,7 +151,11 @@ fn scans_that_make_no_image() {
     let back = writer::Block { time: [5, 4], ..block(0, 1000, 100) };
     assert!(with("F-18", &|_| (), &[back]).contains("ends before it begins"));
     assert!(with("F-18", &|s| s.stores = [false, true], &good).contains("has no coincidences"));
-    assert!(with("F-18", &|s| s.edges = vec![-60.0, 60.0], &good).contains("no time of flight"));
+    let untimed = writer::Scanner { edges: vec![-60.0, 60.0], ..small() };
+    write(&list, &untimed, Some(&exam), &good);
+    let told = of(&["--projector", "histo-images"]);
+    assert!(told.contains("no time of flight") && told.contains("take --projector lines"), "{told}");
+    assert!(of(&["--window", "900"]).contains("the file has time bins, which tell it"));
     let turned = [[0.0, -1.0, 0.0, 0.0], [1.0, 0.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0]];
     assert!(with("F-18", &|s| s.alignment = Some(turned), &good).contains("turns by 81 degrees"));
     let beyond = writer::Block { prompts: vec![[500, 600, 3]; 10], ..block(0, 0, 10) };

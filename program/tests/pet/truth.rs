@@ -13,7 +13,7 @@ const REGIONS: [fn([f64; 3]) -> bool; 3] =
     [|_| true, |[x, y, _]| (x - 35.0).hypot(y + 10.0) < 30.0, |[x, y, _]| x * 35.0 - y * 10.0 < 0.0];
 
 /// Means of the image over those of the truth.
-fn means(image: &[f32], truth: &[f32]) -> [f64; 3] {
+pub fn means(image: &[f32], truth: &[f32]) -> [f64; 3] {
     let [nz, ny, nx] = SHAPE;
     let place = |k: usize| {
         let at = [(k % nx, nx), (k / nx % ny, ny), (k / (nx * ny), nz)];

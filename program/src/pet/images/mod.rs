@@ -8,9 +8,11 @@ mod interfile;
 mod nifti_reader;
 mod nifti_writer;
 mod npy;
+mod sidecar;
 
 pub use nifti_reader::read as read_nifti;
-pub use npy::read as read_npy;
+pub use npy::{read as read_npy, read_rows as read_npy_rows};
+pub use sidecar::write as write_beside;
 
 use super::isotopes::Isotope;
 use super::position::Position;

@@ -25,13 +25,33 @@ pub fn write(path: &Path, image: &Image) -> Result<Vec<PathBuf>> {
     Ok(vec![path.into()])
 }
 
-/// A list of numbers, float of 32 or 64 bits in little endian.
+/// A list of numbers.
 pub fn read(path: &Path) -> Result<Vec<f64>> {
-    let read = || parse(&std::fs::read(path)?);
+    let read = || {
+        let (shape, values) = parse(&std::fs::read(path)?)?;
+        ensure!(shape.len() == 1, "it has shape ({}); it must be a list", told(&shape));
+        Ok(values)
+    };
     read().with_context(|| path.display().to_string()).map_err(status::unreadable)
 }
 
-fn parse(bytes: &[u8]) -> Result<Vec<f64>> {
+/// Rows of numbers; those of a list have one each.
+pub fn read_rows(path: &Path) -> Result<Vec<Vec<f64>>> {
+    let read = || {
+        let (shape, values) = parse(&std::fs::read(path)?)?;
+        let has_rows = matches!(shape.len(), 1 | 2) && !values.is_empty();
+        ensure!(has_rows, "it has shape ({}); it must be rows of numbers", told(&shape));
+        Ok(values.chunks(shape.get(1).copied().unwrap_or(1)).map(<[f64]>::to_vec).collect())
+    };
+    read().with_context(|| path.display().to_string())
+}
+
+fn told(shape: &[usize]) -> String {
+    shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")
+}
+
+/// Shape and values, whole numbers or float of 32 or 64 bits in little endian, row by row.
+fn parse(bytes: &[u8]) -> Result<(Vec<usize>, Vec<f64>)> {
     ensure!(bytes.starts_with(MAGIC), "it is no NumPy file (.npy)");
     let at = |k: usize| bytes.get(k).copied().map_or(0, usize::from);
     // Of version 1 the header's length has two bytes, of later ones four.
@@ -40,19 +60,26 @@ fn parse(bytes: &[u8]) -> Result<Vec<f64>> {
     let header = bytes.get(begin..begin + length).context("its header is not whole")?;
     let header: String = String::from_utf8_lossy(header).split_whitespace().collect();
     let value = |name: &str| header.split_once(&format!("'{name}':")).map_or("", |(_, rest)| rest);
-    let shape =
+    let sides =
         value("shape").split_once('(').and_then(|(_, rest)| rest.split_once(')')).map_or("", |(shape, _)| shape);
-    let count: Option<usize> = shape.trim_end_matches(',').parse().ok();
-    let count = count.with_context(|| format!("it has shape ({shape}); it must be a list"))?;
+    let shape = sides.trim_end_matches(',').split(',').map(str::parse).collect::<Result<Vec<usize>, _>>();
+    let shape = shape.ok().with_context(|| format!("it has shape ({sides}); it must be rows of numbers"))?;
+    ensure!(
+        shape.len() == 1 || !value("fortran_order").starts_with("True"),
+        "its values go column by column; they must go row by row (numpy.ascontiguousarray)"
+    );
     let descr = value("descr").split(',').next().unwrap_or_default().trim_matches('\'').to_string();
     let data = &bytes[begin + length..];
     let values: Vec<f64> = match descr.as_str() {
         "<f4" => data.as_chunks().0.iter().map(|b| f32::from_le_bytes(*b).into()).collect(),
         "<f8" => data.as_chunks().0.iter().map(|b| f64::from_le_bytes(*b)).collect(),
-        _ => anyhow::bail!("its values are {descr}; they must be <f4 or <f8"),
+        "<i4" => data.as_chunks().0.iter().map(|b| i32::from_le_bytes(*b).into()).collect(),
+        "<i8" => data.as_chunks().0.iter().map(|b| i64::from_le_bytes(*b) as f64).collect(),
+        _ => anyhow::bail!("its values are {descr}; they must be <f4, <f8, <i4 or <i8"),
     };
+    let count = shape.iter().try_fold(1usize, |n, side| n.checked_mul(*side)).unwrap_or(usize::MAX);
     ensure!(values.len() >= count, "it ends before its {count} values do");
-    Ok(values[..count].to_vec())
+    Ok((shape, values[..count].to_vec()))
 }
 
 #[cfg(test)]
@@ -66,12 +93,15 @@ mod tests {
             [MAGIC, &[1, 0, header.len() as u8, 0], header.as_bytes(), data].concat()
         };
         let data = [0.5f32, 1.0].map(f32::to_le_bytes).concat();
-        assert_eq!(parse(&of("<f4", "2,", &data)).expect("a list"), [0.5, 1.0]);
-        assert_eq!(parse(&of("<f8", "1,", &0.25f64.to_le_bytes())).expect("a list"), [0.25]);
+        assert_eq!(parse(&of("<f4", "2,", &data)).expect("a list"), (vec![2], vec![0.5, 1.0]));
+        assert_eq!(parse(&of("<f8", "1,", &0.25f64.to_le_bytes())).expect("a list"), (vec![1], vec![0.25]));
+        let whole = [3i64, -4].map(i64::to_le_bytes).concat();
+        assert_eq!(parse(&of("<i8", "1, 2", &whole)).expect("a row"), (vec![1, 2], vec![3.0, -4.0]));
         for (bytes, word) in [
             (of("<f4", "3,", &data), "ends before its 3 values"),
-            (of("<f4", "2, 1", &data), "it must be a list"),
-            (of("<i4", "2,", &data), "its values are <i4"),
+            (of("<f4", "2, x", &data), "it must be rows of numbers"),
+            (of("<f4", "18446744073709551615, 2", &data), "it ends before its"),
+            (of(">f4", "2,", &data), "its values are >f4"),
             (b"\x93NUMPY\x01\0\xff\0".to_vec(), "not whole"),
             (b"1.0 2.0".to_vec(), "no NumPy file"),
         ] {

@@ -33,10 +33,18 @@ pub struct Part<'a> {
     pub frame: usize,
     /// `[event][first, second]`; 2^32 - 1 of one that there is not.
     pub crystals: &'a [u32],
-    /// `[event]` time bins, likewise.
-    pub times: &'a [u32],
+    pub times: TimesOf<'a>,
     /// How far in the file it is, 0 to 1.
     pub at: f64,
+}
+
+/// `[event]`
+#[derive(Clone, Copy)]
+pub enum TimesOf<'a> {
+    /// 2^32 - 1 of one that there is not.
+    Bins(&'a [u32]),
+    /// Of t2 - t1, and their full widths at half maximum, ps.
+    Differences { ps: &'a [f32], widths: &'a [f32] },
 }
 
 /// What is done with events.
@@ -58,8 +66,9 @@ pub struct Events {
     /// Bed or gantry were at several places.
     pub moves: bool,
     pub has_dead_time: bool,
-    /// What is not as it was asked for, or not as files should be.
+    /// What is not as it was asked for, or not as files should be; and of frames whose edges are within blocks.
     pub doubts: Vec<String>,
+    pub within: Vec<String>,
 }
 
 /// The number of the last whole block, and why there are no others.
@@ -95,13 +104,22 @@ impl Events {
 /// Events that wait to be given.
 struct Batch {
     crystals: Vec<u32>,
-    times: Vec<u32>,
+    times: BatchTimes,
     len: usize,
 }
 
+enum BatchTimes {
+    Bins(Vec<u32>),
+    Differences { ps: Vec<f32>, widths: Vec<f32> },
+}
+
 impl Batch {
-    fn new() -> Self {
-        Self { crystals: vec![0; 2 * AT_ONCE], times: vec![0; AT_ONCE], len: 0 }
+    fn new(scanner: &Scanner) -> Self {
+        let times = match scanner.times.has_widths() {
+            false => BatchTimes::Bins(vec![0; AT_ONCE]),
+            true => BatchTimes::Differences { ps: vec![0.0; AT_ONCE], widths: vec![0.0; AT_ONCE] },
+        };
+        Self { crystals: vec![0; 2 * AT_ONCE], times, len: 0 }
     }
 }
 
@@ -126,6 +144,8 @@ struct Reader<'a> {
     blocks: usize,
     cut: BTreeSet<usize>,
     overlaps: usize,
+    /// Events of types of modules that there are not.
+    strange: u64,
     place: Option<(bool, Vec<u64>)>,
     places: HashSet<Option<(bool, Vec<u64>)>>,
     /// Why it ended early.
@@ -141,13 +161,14 @@ impl<'a> Reader<'a> {
             moves: false,
             has_dead_time: false,
             doubts: Vec::new(),
+            within: Vec::new(),
         };
         let ends = vec![[0; 2]; scanner.energies.len()];
         Self {
             scanner,
             delays,
             found,
-            batches: [Batch::new(), Batch::new()],
+            batches: [Batch::new(scanner), Batch::new(scanner)],
             raw: vec![0; 3 * TOGETHER],
             frame: None,
             mark: ([0; 2], ends.clone()),
@@ -157,6 +178,7 @@ impl<'a> Reader<'a> {
             blocks: 0,
             cut: BTreeSet::new(),
             overlaps: 0,
+            strange: 0,
             place: None,
             places: HashSet::new(),
             ended: None,
@@ -322,12 +344,14 @@ impl<'a> Reader<'a> {
                 if count == 0 {
                     continue;
                 }
-                let types = self.ends.len();
-                let most = a.max(b);
-                ensure!(most < types as u64, "it has events of modules of type {most}; its scanner has {types} types");
                 let columns = event.columns().unwrap_or(0);
                 ensure!(columns == 3, "it has events of {columns} numbers; there must be two crystals and a time bin");
                 stream.room(count.saturating_mul(columns))?;
+                if a.max(b) >= self.ends.len() as u64 {
+                    stream.skip_wholes(count * columns)?;
+                    self.strange += count;
+                    continue;
+                }
                 self.list(stream, count, [a as usize, b as usize], of, to)?;
             }
         }
@@ -359,36 +383,41 @@ impl<'a> Reader<'a> {
     /// Numbers crystals and time bins of rows that were read as they are numbered here.
     fn add(&mut self, rows: usize, types: [usize; 2], kind: Kind) {
         let Self { scanner, batches, raw, ends, .. } = self;
-        let bins = scanner.bins() as u32;
         let of = types.map(|kind| Numbers {
             first: scanner.first[kind] as u32,
             count: (scanner.first[kind + 1] - scanner.first[kind]) as u32,
             energies: scanner.energies[kind] as u32,
         });
         let batch = &mut batches[kind as usize];
-        let (crystals, times) =
-            (&mut batch.crystals[2 * batch.len..][..2 * rows], &mut batch.times[batch.len..][..rows]);
-        let one = |((raw, crystals), times): ((&[u32], &mut [u32]), &mut [u32])| {
-            let mut seen = [[0u64; 2]; 2];
-            for ((raw, crystals), time) in raw.chunks_exact(3).zip(crystals.chunks_exact_mut(2)).zip(times) {
-                for k in 0..2 {
-                    seen[k][0] += u64::from(u64::from(raw[k]) == of[k].end());
-                    seen[k][1] += u64::from(raw[k] == 0);
-                    crystals[k] = of[k].crystal(raw[k]);
-                }
+        let (begin, end) = (batch.len, batch.len + rows);
+        let (raw, crystals) = (&raw[..3 * rows], &mut batch.crystals[2 * begin..2 * end]);
+        let seen = match (&mut batch.times, scanner.times.of(types)) {
+            (BatchTimes::Bins(times), _) => {
+                let bins = scanner.times.count() as u32;
                 // A file's places are c (t1 - t2) / 2.
-                *time = if raw[2] < bins { bins - 1 - raw[2] } else { UNKNOWN };
+                let time = |bin: u32, _: &mut [u32]| if bin < bins { bins - 1 - bin } else { UNKNOWN };
+                numbered(of, (raw, crystals), &mut times[begin..end], time)
             }
-            seen
-        };
-        let raw = &raw[..3 * rows];
-        let seen = if rows <= CHUNK {
-            one(((raw, crystals), times))
-        } else {
-            let parts =
-                raw.par_chunks(3 * CHUNK).zip(crystals.par_chunks_mut(2 * CHUNK)).zip(times.par_chunks_mut(CHUNK));
-            let sum = |a: [[u64; 2]; 2], b: [[u64; 2]; 2]| [0, 1].map(|k| [0, 1].map(|j| a[k][j] + b[k][j]));
-            parts.map(one).reduce(|| [[0; 2]; 2], sum)
+            (BatchTimes::Differences { ps, widths }, Some(bins)) => {
+                let (ps, widths) = (&mut ps[begin..end], &mut widths[begin..end]);
+                ps.par_iter_mut().zip(widths).zip(raw.par_chunks(3)).with_min_len(CHUNK).for_each(
+                    |((ps, width), raw)| {
+                        let bin = raw[2] as usize;
+                        // Of one that there is not the crystals are none.
+                        *ps = bins.middles.get(bin).copied().unwrap_or(0.0);
+                        *width = bins.widths.get(bin).copied().unwrap_or(bins.widths[0]);
+                    },
+                );
+                let count = bins.middles.len() as u32;
+                let time = |bin: u32, pair: &mut [u32]| {
+                    if bin >= count {
+                        pair.fill(UNKNOWN);
+                    }
+                    0
+                };
+                numbered(of, (raw, crystals), &mut vec![0; rows], time)
+            }
+            (BatchTimes::Differences { .. }, None) => [[0; 2]; 2],
         };
         for (kind, seen) in types.into_iter().zip(seen) {
             ends[kind] = [ends[kind][0] + seen[0], ends[kind][1] + seen[1]];
@@ -405,7 +434,11 @@ impl<'a> Reader<'a> {
         let batch = &mut self.batches[kind as usize];
         let len = std::mem::take(&mut batch.len);
         let Some(frame) = self.frame.filter(|_| len > 0) else { return Ok(()) };
-        to.part(&Part { kind, frame, crystals: &batch.crystals[..2 * len], times: &batch.times[..len], at })
+        let times = match &batch.times {
+            BatchTimes::Bins(bins) => TimesOf::Bins(&bins[..len]),
+            BatchTimes::Differences { ps, widths } => TimesOf::Differences { ps: &ps[..len], widths: &widths[..len] },
+        };
+        to.part(&Part { kind, frame, crystals: &batch.crystals[..2 * len], times, at })
     }
 
     /// With what is to be told.
@@ -419,6 +452,12 @@ impl<'a> Reader<'a> {
             }
             self.found.doubts.push(format!(
                 "{path} is not whole ({words}): {blocks} blocks of events to {end} s are in the image, and what came after is not"
+            ));
+        }
+        if self.strange > 0 {
+            let (events, types) = (self.strange, self.ends.len());
+            self.found.doubts.push(format!(
+                "{events} events are of more types of modules than the {types} that the scanner has, and are left out: the package petsird's example of a generator lists those of its last type twice"
             ));
         }
         for (kind, [beyond, _]) in self.ends.iter().enumerate().filter(|(_, ends)| ends[0] > 0 && ends[1] == 0) {
@@ -437,7 +476,7 @@ impl<'a> Reader<'a> {
                 }
                 _ => "has no events".into(),
             };
-            self.found.doubts.push(format!(
+            self.found.within.push(format!(
                 "frame {k}, {start} to {end} s, {has}: its edges are within blocks of events, whose events have no times of their own"
             ));
         }
@@ -449,6 +488,33 @@ impl<'a> Reader<'a> {
         }
         Ok(self.found)
     }
+}
+
+/// Numbers crystals and times of rows of two detection bins and a time bin; gives how many bins of each crystal are one beyond the last one, and the first.
+fn numbered(
+    of: [Numbers; 2],
+    (raw, crystals): (&[u32], &mut [u32]),
+    times: &mut [u32],
+    time: impl Fn(u32, &mut [u32]) -> u32 + Sync,
+) -> [[u64; 2]; 2] {
+    let one = |((raw, crystals), times): ((&[u32], &mut [u32]), &mut [u32])| {
+        let mut seen = [[0u64; 2]; 2];
+        for ((raw, crystals), to) in raw.chunks_exact(3).zip(crystals.chunks_exact_mut(2)).zip(times) {
+            for k in 0..2 {
+                seen[k][0] += u64::from(u64::from(raw[k]) == of[k].end());
+                seen[k][1] += u64::from(raw[k] == 0);
+                crystals[k] = of[k].crystal(raw[k]);
+            }
+            *to = time(raw[2], crystals);
+        }
+        seen
+    };
+    if times.len() <= CHUNK {
+        return one(((raw, crystals), times));
+    }
+    let parts = raw.par_chunks(3 * CHUNK).zip(crystals.par_chunks_mut(2 * CHUNK)).zip(times.par_chunks_mut(CHUNK));
+    let sum = |a: [[u64; 2]; 2], b: [[u64; 2]; 2]| [0, 1].map(|k| [0, 1].map(|j| a[k][j] + b[k][j]));
+    parts.map(one).reduce(|| [[0; 2]; 2], sum)
 }
 
 /// How detection bins of a type of module are numbered.

@@ -6,10 +6,11 @@ mod events;
 mod exam;
 mod pairs;
 mod scanner;
+mod times;
 
 pub use axis::Turn;
-pub use boxes::{cross, dot, length};
-pub use events::{Events, Kind, Part, Pass, Span};
+pub use boxes::{Rigid, cross, dot, length};
+pub use events::{Events, Kind, Part, Pass, Span, TimesOf};
 pub use exam::Said;
 pub use scanner::Scanner;
 pub(super) use scanner::median;
@@ -108,7 +109,6 @@ fn hint(path: &Path) -> &'static str {
     let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut begin));
     match (&begin, read) {
         (_, Err(_)) => "",
-        ([0x1f, 0x8b, ..], _) => "; it is compressed by gzip: decompress it first",
         (b"\x89HDF\r\n\x1a\n", _) => "; if it is PETSIRD in HDF5, convert it to the binary format",
         ([b'{', ..], _) => "; it may be PETSIRD in JSON: convert it to the binary format",
         _ => "",

@@ -3,13 +3,13 @@
 use super::axis::Turn;
 use super::boxes::{Corners, FARTHEST, Face, Rigid, joined};
 use super::pairs::{Modules, Pairs};
-use crate::pet::HALF_LIGHT;
+use super::times::Times;
 use crate::pet::images::read_npy;
 use crate::pet::options::ScannerOptions;
 use crate::pet::told::general;
 use crate::pet::yardl::Value;
-use anyhow::{Context, Result, bail, ensure};
-use isocenter::pet::scanner::{Crystals, Scanner as Plan, TimeBins};
+use anyhow::{Context, Result, ensure};
+use isocenter::pet::scanner::{Crystals, Scanner as Plan, Sizes, TimeBins};
 use rayon::prelude::*;
 
 /// Crystals of a scanner, at most.
@@ -23,17 +23,16 @@ pub struct Scanner {
     /// Middles of crystals, mm, or places at a depth, and the direction of their depth, towards the axis.
     pub positions: Vec<[f64; 3]>,
     pub normals: Vec<[f64; 3]>,
-    /// Width and height of a crystal's face, mm.
+    /// Width and height of a crystal's face, mm; of crystals that differ the medians.
     pub crystal: [f64; 2],
-    /// Of t2 - t1, ascending, ps.
-    pub time_edges: Vec<f64>,
+    /// Those of each, where they differ.
+    pub sizes: Option<Vec<[f64; 2]>>,
+    pub times: Times,
     /// The number of the first crystal of each type of module, and how many there are.
     pub first: Vec<usize>,
     /// Energy bins of each type.
     pub energies: Vec<usize>,
     pub model: String,
-    /// Of the time difference, full width at half maximum without what bins add, ps; 0 where the file does not say.
-    pub tof_fwhm: f64,
     /// Full width at half maximum at 511 keV over that, and the window in keV; 0 where the file does not say.
     pub energy_resolution: f64,
     pub window: [f64; 2],
@@ -43,6 +42,8 @@ pub struct Scanner {
     pub pairs: Option<Pairs>,
     /// From the file's axes to those of positions and normals, of which z is the scanner's.
     pub turn: Turn,
+    /// What of the scanner is not as the image is made.
+    pub doubts: Vec<String>,
 }
 
 impl Scanner {
@@ -52,7 +53,7 @@ impl Scanner {
         let kinds = scanner.part("scannerGeometry")?.part("replicatedModules")?.list()?;
         let count = kinds.len();
         ensure!(count > 0, "the scanner has no modules");
-        let time = time_edges(scanner, count)?;
+        let times = Times::new(scanner, count)?;
         let (mut boxes, mut first, mut modules) = (Vec::new(), vec![0], Vec::new());
         for kind in kinds {
             modules.push(corners(kind, &mut boxes)?);
@@ -62,30 +63,31 @@ impl Scanner {
         let face = |of: &Corners| Corners(of.0.map(|corner| turn.turned(corner))).face(depth);
         let faces = boxes.par_iter().map(face).collect::<Result<Vec<_>>>()?;
         drop(boxes);
-        let (energies, window) = energies(scanner, count)?;
+        let mut doubts = Vec::new();
+        let (energies, window) = energies(scanner, count, &mut doubts)?;
         let pairs = Pairs::new(scanner, &modules, &energies)?;
         let efficiencies = efficiencies(scanner.part("detectionEfficiencies")?, &first, &energies)?;
         // Where there are none, all may be in those of pairs.
         let all = || pairs.as_ref().filter(|pairs| pairs.is_measured()).map(|_| vec![1.0; faces.len()]);
         let efficiencies = efficiencies.or_else(all);
-        let resolution = triangle(scanner.part("tofResolution")?, count, "resolutions of time")?;
-        let resolution = resolution.into_iter().map(|(_, value)| value.number("resolutions of time"));
-        let resolution = one(resolution.collect::<Result<Vec<_>>>()?, "resolutions of time", short)?.unwrap_or(0.0);
         let of_energy = scanner.part("energyResolutionAt511")?.numbers("energy resolutions")?.1;
+        let of_energy = widest(of_energy, "energy resolutions", &mut doubts, short, f64::max).unwrap_or(0.0);
+        let (crystal, differ) = size(&faces);
         Ok(Self {
-            crystal: size(&faces)?,
+            crystal,
+            sizes: differ.then(|| faces.iter().map(|face| face.size).collect()),
             positions: faces.iter().map(|face| face.place).collect(),
             normals: faces.iter().map(|face| face.normal).collect(),
-            time_edges: time.iter().rev().map(|edge| -edge / HALF_LIGHT).collect(),
+            times,
             first,
             energies,
             model: scanner.part("modelName")?.text()?.into(),
-            tof_fwhm: resolution / HALF_LIGHT,
-            energy_resolution: one(of_energy, "energy resolutions", short)?.unwrap_or(0.0),
+            energy_resolution: of_energy,
             window,
             efficiencies,
             pairs,
             turn,
+            doubts,
         })
     }
 
@@ -116,17 +118,15 @@ impl Scanner {
         self.positions.len()
     }
 
-    /// How many time bins.
-    pub fn bins(&self) -> usize {
-        self.time_edges.len() - 1
-    }
-
     /// For a plan whose lattice has its centre here, mm.
     pub fn plan(&self, centre: [f64; 3]) -> Result<Plan> {
         let place = |k: usize| super::boxes::minus(self.positions[k], centre);
-        let crystals = Crystals::new(self.count(), place, Some(&|k| self.normals[k]), self.crystal)?;
+        let of_each = self.sizes.as_ref().map(|sizes| move |k: usize| sizes[k]);
+        let sizes = of_each.as_ref().map_or(Sizes::Same(self.crystal), |of| Sizes::Each(of));
+        let crystals = Crystals::new(self.count(), place, Some(&|k| self.normals[k]), sizes)?;
         let pairs = self.pairs.as_ref().map(Pairs::plan).transpose()?;
-        Ok(Plan { time_bins: Some(TimeBins::new(&self.time_edges)?), pairs, ..crystals.into() })
+        let time_bins = self.times.edges.as_deref().map(TimeBins::new).transpose()?;
+        Ok(Plan { time_bins, pairs, ..crystals.into() })
     }
 }
 
@@ -164,33 +164,12 @@ pub(super) enum Entry<'a> {
 }
 
 impl Entry<'_> {
-    fn number(&self, what: &str) -> Result<f64> {
+    pub(super) fn number(&self, what: &str) -> Result<f64> {
         match self {
             Self::Number(number) => Value::Number(*number).number(what),
             Self::Value(value) => value.number(what),
         }
     }
-}
-
-fn time_edges(scanner: &Value, count: usize) -> Result<Vec<f64>> {
-    let mut edges: Option<Vec<f64>> = None;
-    for ([a, b], pair) in triangle(scanner.part("tofBinEdges")?, count, "time bins")? {
-        let Entry::Value(pair) = pair else { bail!("modules of types {a} and {b} have no edges of time bins") };
-        let (_, own) = pair.part("edges")?.numbers("edges of time bins")?;
-        let ascend = own.len() >= 2 && own.windows(2).all(|pair| pair[0] < pair[1]);
-        let known = own.len();
-        ensure!(
-            ascend,
-            "modules of types {a} and {b} have {known} edges of time bins; there must be 2 at least, ascending"
-        );
-        let same = edges.as_ref().is_none_or(|edges| *edges == own);
-        ensure!(
-            same,
-            "modules of types {a} and {b} have other time bins than those of types 0 and 0; there must be one kind"
-        );
-        edges = Some(own);
-    }
-    edges.context("the scanner has no time bins")
 }
 
 /// Appends corners of all crystals of a type of modules.
@@ -228,20 +207,12 @@ fn rigid(of: &Value) -> Result<Rigid> {
     Ok([0, 1, 2].map(|row| [0, 1, 2, 3].map(|k| values[4 * row + k])))
 }
 
-/// Width and height, of which there must be one.
-fn size(faces: &[Face]) -> Result<[f64; 2]> {
+/// Medians of width and height, and whether crystals differ.
+fn size(faces: &[Face]) -> ([f64; 2], bool) {
     let [width, height] = [0, 1].map(|k| median(faces.iter().map(|face| face.size[k]).collect()));
     let off = ALIKE * width.max(height);
     let alike = |face: &Face| face.size.iter().zip([width, height]).all(|(a, b)| (a - b).abs() <= off);
-    if !faces.iter().all(alike) {
-        let ends = |k: usize| {
-            let of = faces.iter().map(|face| face.size[k]);
-            let [low, high] = [of.clone().fold(f64::INFINITY, f64::min), of.fold(0.0, f64::max)];
-            format!("{} to {}", general(low, 6), general(high, 6))
-        };
-        bail!("crystals are {} mm wide and {} mm high; there must be one size", ends(0), ends(1));
-    }
-    Ok([width, height])
+    ([width, height], !faces.iter().all(alike))
 }
 
 pub(crate) fn median(mut values: Vec<f64>) -> f64 {
@@ -251,25 +222,42 @@ pub(crate) fn median(mut values: Vec<f64>) -> f64 {
 }
 
 /// Energy bins of each type of modules, and the window of all.
-fn energies(scanner: &Value, count: usize) -> Result<(Vec<usize>, [f64; 2])> {
+fn energies(scanner: &Value, count: usize, doubts: &mut Vec<String>) -> Result<(Vec<usize>, [f64; 2])> {
     let lists = scanner.part("eventEnergyBinEdges")?.list()?;
     let known = lists.len();
     ensure!(known >= count, "there are {known} lists of energy bins; {count} types of modules need one each");
     let edges = lists[..count].iter().map(|bins| Ok(bins.part("edges")?.numbers("edges of energy bins")?.1));
     let edges = edges.collect::<Result<Vec<_>>>()?;
     let windows = edges.iter().filter(|bins| bins.len() > 1).map(|bins| [bins[0], bins[bins.len() - 1]]).collect();
-    let window =
-        one(windows, "energy windows", |[from, to]| format!("{} to {}", short(from), short(to)))?.unwrap_or_default();
-    Ok((edges.iter().map(|bins| bins.len().saturating_sub(1).max(1)).collect(), window))
+    let told = |[from, to]: [f64; 2]| format!("{} to {} keV", short(from), short(to));
+    let window = widest(windows, "energy windows", doubts, told, |a, b| [a[0].min(b[0]), a[1].max(b[1])]);
+    Ok((edges.iter().map(|bins| bins.len().saturating_sub(1).max(1)).collect(), window.unwrap_or_default()))
 }
 
-/// That of all types of modules.
-fn one<T: PartialEq + Copy>(values: Vec<T>, what: &str, told: impl Fn(T) -> String) -> Result<Option<T>> {
-    let first = values.first().copied();
-    if let Some((a, b)) = first.zip(values.iter().copied().find(|v| Some(*v) != first)) {
-        bail!("modules have several {what}, {} and {}; there must be one kind", told(a), told(b));
+/// That of all types of modules; where they differ what has them all, which is doubted.
+fn widest<T: PartialEq + Copy>(
+    values: Vec<T>,
+    what: &str,
+    doubts: &mut Vec<String>,
+    told: impl Fn(T) -> String,
+    join: fn(T, T) -> T,
+) -> Option<T> {
+    let all = values.iter().copied().reduce(join)?;
+    if values.iter().any(|value| *value != values[0]) {
+        let mut shown: Vec<String> = Vec::new();
+        for value in values {
+            let text = told(value);
+            if !shown.contains(&text) {
+                shown.push(text);
+            }
+        }
+        doubts.push(format!(
+            "modules have several {what}, {}: scatter is made with {} of all",
+            shown.join(", "),
+            told(all)
+        ));
     }
-    Ok(first)
+    Some(all)
 }
 
 fn short(v: f64) -> String {

@@ -2,12 +2,41 @@
 
 use super::damaged;
 use anyhow::{Context, Result};
+use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::{ErrorKind, Read, Seek, SeekFrom};
+use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes that are asked of a file at a time.
 const AT_ONCE: usize = 1 << 20;
+
+/// What gzip's files begin with.
+const GZIP: [u8; 2] = [0x1f, 0x8b];
+
+/// What is in a file that gzip compressed, in a temporary file that nothing names.
+fn unpacked(mut file: File) -> Result<File> {
+    let mut begin = Vec::new();
+    (&mut file).take(GZIP.len() as u64).read_to_end(&mut begin)?;
+    file.rewind()?;
+    if begin != GZIP {
+        return Ok(file);
+    }
+    let mut made = tempfile::tempfile().context("no temporary file for what is compressed by gzip")?;
+    let copied = std::io::copy(&mut MultiGzDecoder::new(BufReader::with_capacity(AT_ONCE, file)), &mut made);
+    match copied.map_err(|error| (error.kind(), error)) {
+        Ok(_) => {}
+        Err((ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof, error)) => {
+            damaged!("it is compressed by gzip, and damaged: {error}")
+        }
+        Err((_, error)) => {
+            return Err(error).with_context(|| {
+                format!("it is compressed by gzip, and cannot be unpacked in {}", std::env::temp_dir().display())
+            });
+        }
+    }
+    made.rewind()?;
+    Ok(made)
+}
 
 #[derive(Debug)]
 pub struct Stream {
@@ -22,11 +51,12 @@ pub struct Stream {
 impl Stream {
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
-        let about = file.metadata()?;
-        if !about.is_file() {
+        if !file.metadata()?.is_file() {
             damaged!("it is no regular file");
         }
-        Ok(Self { file, size: about.len(), before: 0, data: Vec::new(), at: 0 })
+        let file = unpacked(file)?;
+        let size = file.metadata()?.len();
+        Ok(Self { file, size, before: 0, data: Vec::new(), at: 0 })
     }
 
     /// How many bytes the file has.

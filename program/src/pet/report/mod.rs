@@ -1,5 +1,7 @@
 //! The page about an image: one file, which needs nothing beside it.
 
+mod series;
+
 use super::counts::listed;
 use super::found::{Found, Quantified, UNIT};
 use super::told::{general, grouped};
@@ -21,8 +23,8 @@ const OWN: &str = "
 .slices { display: flex; flex-wrap: wrap; gap: 1.5rem; align-items: flex-end; margin: 1rem 0; } pre { white-space: pre-wrap; overflow-wrap: anywhere; } .slices figure { margin: 0; } .slices img { image-rendering: pixelated; display: block; }
 ";
 
-/// Names and values of a frame.
-fn numbers(of: &Found) -> Vec<(&'static str, String)> {
+/// Names and values of an image.
+fn numbers(of: &Found, name: &str) -> Vec<(&'static str, String)> {
     let counted = of.counted as f64;
     let part = |v: f64| match of.counted {
         0 => "none".into(),
@@ -37,7 +39,13 @@ fn numbers(of: &Found) -> Vec<(&'static str, String)> {
     let penalty =
         |v: f64| if of.strength > 0.0 { format!(", less {} of the prior", general(v, 5)) } else { String::new() };
     let mut rows = vec![
-        ("time", format!("{} to {} s", general(of.start, 6), general(of.start + of.duration, 6))),
+        (
+            "time",
+            match name.starts_with("gate") {
+                true => format!("{} s of {name}", general(of.duration, 6)),
+                false => format!("{} to {} s", general(of.start, 6), general(of.start + of.duration, 6)),
+            },
+        ),
         ("prompts", grouped(of.prompts as f64)),
         ("delays", grouped(of.delays as f64)),
         ("prompts in the lattice", grouped(counted)),
@@ -69,7 +77,7 @@ fn numbers(of: &Found) -> Vec<(&'static str, String)> {
 impl Quantified {
     /// Of each frame, names and values.
     pub fn rows(&self) -> Vec<Vec<(&'static str, String)>> {
-        self.found.iter().map(numbers).collect()
+        self.found.iter().zip(&self.names).map(|(of, name)| numbers(of, name)).collect()
     }
 
     /// Writes a page about it; `command` is what made it.
@@ -99,21 +107,24 @@ fn page(made: &Quantified, doubts: &[String], command: &str) -> Result<String> {
         page.push_str("</ul>\n");
     }
     pictures(&mut page, made)?;
+    if made.is_series {
+        series::write(&mut page, made)?;
+    }
     page.push_str("<header>\n<div><h2>Counts</h2>\n");
-    counts(&mut page, &made.found)?;
+    counts(&mut page, made)?;
     writeln!(page, "</div>\n<div><h2>Settings</h2>\n<table>\n<tr><th>isotope<td>{}", escaped(&made.isotope.name))?;
     for (name, value) in made.settings.iter().filter(|(_, value)| !value.is_empty()) {
         writeln!(page, "<tr><th>{name}<td>{}", escaped(value))?;
     }
     writeln!(page, "<tr><th>isocenter<td>{}\n</table></div>\n</header>\n<main>", env!("CARGO_PKG_VERSION"))?;
-    convergence(&mut page, &made.found)?;
+    convergence(&mut page, made)?;
     writeln!(page, "</main>\n<h2>Command</h2>\n<pre>{}</pre>\n</html>", escaped(command))?;
     Ok(page)
 }
 
-/// A column for each frame.
-fn counts(page: &mut String, found: &[Found]) -> Result<()> {
-    let columns: Vec<_> = found.iter().map(numbers).collect();
+/// A column for each image.
+fn counts(page: &mut String, made: &Quantified) -> Result<()> {
+    let columns = made.rows();
     page.push_str("<table>\n");
     let most = columns.iter().max_by_key(|column| column.len()).context("no frames")?;
     for (k, (name, _)) in most.iter().enumerate() {
@@ -128,8 +139,8 @@ fn counts(page: &mut String, found: &[Found]) -> Result<()> {
 }
 
 /// How passes settle.
-fn convergence(page: &mut String, found: &[Found]) -> Result<()> {
-    for (k, of) in found.iter().enumerate() {
+fn convergence(page: &mut String, made: &Quantified) -> Result<()> {
+    for (of, name) in made.found.iter().zip(&made.names) {
         let changes: Vec<_> = passes(of, |one| one.change).filter(|[_, change]| *change > 0.0).collect();
         let (points, label, caption) = match changes.len() {
             0 | 1 => (
@@ -152,7 +163,7 @@ fn convergence(page: &mut String, found: &[Found]) -> Result<()> {
             marked: &[],
             bar: None,
         };
-        let frame = if found.len() > 1 { format!("frame {k}: ") } else { String::new() };
+        let frame = if made.is_series { format!("{}: ", escaped(name)) } else { String::new() };
         writeln!(page, "<figure>{}<figcaption>{frame}{caption}</figcaption></figure>", plot.html()?)?;
     }
     Ok(())
