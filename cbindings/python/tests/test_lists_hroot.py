@@ -68,6 +68,11 @@ class Headers(Files):
         with isocenter.lists.open_list(self.write(), scanner=list_files.geom(self.folder)) as listed:
             self.assertEqual(listed.scanner.model, "RING")
 
+    def test_what_is_doubted(self):
+        self.assertRegex(" ".join(self.scanner().doubts), "^crystals are taken for a ring of 192 at equal angles.*pass scanner")
+        self.assertFalse(self.scanner(**{"number of Rsectors": 192, "number of submodules_Y": 1, "number of crystals_Y": 1}).doubts)
+        self.assertRegex(self.scanner(**{"originating system": "ECAT 962"}).doubts[0], "originating system ECAT 962, for which STIR takes numbers of its own")
+
     def test_every_event_is_read(self):
         path = self.write()
         crystals, times, *_, reading = self.listed(path)

@@ -32,6 +32,11 @@ class Siemens(Files):
 
     def test_every_event_is_read(self):
         path = self.write()
+        os.rename(self.path("scan.l"), self.path("renamed.l"))
+        shutil.copy(path, self.path("renamed.l.hdr"))
+        self.write([time(0), event(self.BINS[3]), time(9)])
+        np.testing.assert_array_equal(self.listed(self.path("renamed.l"))[0], self.CRYSTALS)
+        self.write()
         for given in (path, self.path("scan.l")):
             crystals, times, kinds, frames, reading = self.listed(given)
             np.testing.assert_array_equal(crystals, self.CRYSTALS)
@@ -215,6 +220,12 @@ class Image(Phantom):
         truth = self.scan.truth
         self.assertAlmostEqual(image.sum() / truth.sum(), 1, delta=0.02)
         np.testing.assert_allclose(self.scan.middle(image), self.scan.middle(truth), atol=0.5)
+        # Of crystals that detect twice as much as the norm's mean, a quarter of the activity makes the same counts; whatever is in gaps' places.
+        norm = siemens_files.norm(self.folder.name, np.where(np.arange(216) % 9 == 8, 50.0, 2.0) * np.ones((16, 1)), design=SMALL)
+        with mock.patch.object(_siemens_scanner, "DESIGNS", (SMALL,)):
+            image, doubts = self.made(path, "--algorithm", "osem", "--iterations", "2", "--norm", norm)
+        self.assertAlmostEqual(image.sum() / truth.sum(), 1 / 4, delta=0.01)
+        self.assertIn("values are in Bq/ml but for a factor, give --calibration", doubts)
 
 
 if __name__ == "__main__":

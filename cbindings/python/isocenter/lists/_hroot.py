@@ -15,6 +15,8 @@ _NEEDED = ("Number of rings", "Number of detectors per ring", "Inner ring diamet
 _TIMES = (("Maximum number of (unmashed) TOF time bins", "Number of TOF time bins"), ("Size of unmashed TOF time bins (ps)", "Size of timing bin (ps)"), ("TOF timing resolution (ps)", "Timing resolution (ps)"))
 #: How often crystals are repeated around the ring, and blocks of them, of GATE's cylindricalPET and ecat.
 _BLOCKS = ("number of Rsectors", "number of modules Y", "number of submodules Y"), ("number of blocks Y",)
+#: Systems whose numbers are in the header.
+_OWN = ("user defined scanner", "stir's")
 #: keV within which all photons are.
 _ALL = 1000.0
 #: Crystals, twice those of the longest scanner, and how far from the origin they are, mm, at most.
@@ -66,7 +68,7 @@ class Hroot(GATE):
 
 
 def is_header(begin):
-    return begin.lstrip(b"\xef\xbb\xbf \t\r\n;").lower().startswith(_BEGIN) or any(line.strip().lower().startswith(_BEGIN) for line in begin[:4096].splitlines())
+    return any(line.strip().lower().startswith(_BEGIN) for line in begin[:4096].splitlines())
 
 
 def _rings(keys, depth):
@@ -85,8 +87,12 @@ def _rings(keys, depth):
     normals = numpy.tile(out, (count, 1))
     positions = (radius + behind) * normals
     positions[:, 2] = numpy.repeat(z, len(place))
-    told = f"crystals are taken for a ring of {places} at equal angles, as the header has them, with no gaps between blocks that it does not tell of: pass scanner for blocks as they are"
-    return Scanner(positions, normals, 2 * (radius + behind) * numpy.sin(numpy.pi / places), spacing, None, (0,), (1,), keys.text("originating system", default="STIR's"), doubts=(told,))
+    system, told = keys.text("originating system", default="STIR's"), []
+    if system.lower().replace("_", " ") not in _OWN:
+        told.append(f"the header is of originating system {system}, for which STIR takes numbers of its own: those of the header are taken")
+    if keys.whole(*[names[0] for names in _BLOCKS], default=0.0) != places:
+        told.append(f"crystals are taken for a ring of {places} at equal angles, as the header has them, with no gaps between flat blocks but those that it tells of: pass scanner for blocks as they are")
+    return Scanner(positions, normals, 2 * (radius + behind) * numpy.sin(numpy.pi / places), spacing, None, (0,), (1,), system, doubts=tuple(told))
 
 
 def _there(keys, places):

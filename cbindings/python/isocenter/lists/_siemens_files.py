@@ -41,7 +41,7 @@ class Found:
     missing = 0
 
     def __init__(self, path):
-        path, self._plain = _header_of(path), []
+        given, path, self._plain = path, _header_of(path), []
         try:
             if _unpacked.begin(path, _BEGUN)[-4:] == b"DICM":
                 self._in_dicom(path)
@@ -49,7 +49,8 @@ class Found:
                 self._before_dicom(path)
             else:
                 self.keys = Keys(path, ":=", ";")
-                self._all_of(self.keys.file("name of data file"), self.keys.whole("data offset in bytes", default=0.0))
+                # Data that were renamed are taken, whatever the header calls them.
+                self._all_of(self.keys.file("name of data file") if given == path else given, self.keys.whole("data offset in bytes", default=0.0))
         except BaseException:
             self.close()
             raise
