@@ -106,6 +106,12 @@ class Siemens(Files):
         np.testing.assert_allclose(scanner.efficiencies, 1e-3 * ring + place // 8 * 9 + place % 8, rtol=1e-6)
         self.assertRegex(scanner.doubts[0], "what it has besides is not: geometric effects$")
         self.assertRegex(scanner.doubts[1], "values are in Bq/ml but for a factor, pass calibration")
+        if pydicom:
+            with open(path, "rb") as file:
+                wrapped = siemens_files.dicom(self.folder, file.read(), name="wrapped")
+            shutil.copy(self.path("norm.n"), self.path("wrapped.bf"))
+            with isocenter.lists.open_list(self.write(), norm=wrapped) as listed:
+                np.testing.assert_array_equal(listed.scanner.efficiencies, scanner.efficiencies)
         self.cut("norm.n", -4)
         self.says("has crystal efficiencies in bytes 174752 to 303776 of its data, which have 303772", self.write(), norm=path)
         for words, keys in (("is the norm of originating system 1104, and the list is of 2008", {"!originating system": "1104"}), ("has no line '%normalization component \\[k\\]:= crystal efficiencies'",
