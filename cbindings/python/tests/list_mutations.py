@@ -1,4 +1,4 @@
-"""Mutated lists of CASToR and SAFIR, with their headers and scanners, for the readers. As a command: list_mutations.py EXECUTIONS [SEED]."""
+"""Mutated lists of CASToR, SAFIR and Siemens, with their headers, scanners and norms, and STIR's headers of ROOT files, for the readers. As a command: list_mutations.py EXECUTIONS [SEED]."""
 import os
 import sys
 
@@ -7,6 +7,8 @@ import numpy as np
 import isocenter.lists
 import list_files
 import mutations
+import siemens_files
+from test_lists_hroot import hroot
 
 MEMORY = 1 << 26  # that reading may take; files have less than 200 KB, and arrays of one chunk of records are many times as long as a record
 
@@ -27,6 +29,20 @@ def files(folder):
     list_files.text(parameters, {"CListModeDataSAFIR Parameters": "", "listmode data filename": "scan.clm.safir", "template projection data filename": "muppet.hs"}, ":= ")
     list_files.text(template, {"!INTERFILE": "", "Name of crystal map": "crystals.txt", "Distance between crystals in axial direction (cm)": 0.22}, " := ")
     opened[parameters] = [parameters, listed, table, template]
+    words = np.column_stack([siemens_files.time(0) + np.arange(0, 60_000, 500), siemens_files.event(0) + rng.integers(0, 344 * 252 * 4084, 120), siemens_files.event(0) + rng.integers(0, 10_000_000, 120)])
+    petlink = siemens_files.siemens(folder, words.ravel(), "siemens")
+    opened[petlink] = [petlink, os.path.join(folder, "siemens.l"), siemens_files.norm(folder, np.ones((64, 504)))]
+    if siemens_files.pydicom:
+        with open(petlink, "rb") as head, open(os.path.join(folder, "siemens.l"), "rb") as data:
+            head, data = head.read(), data.read()
+        both = siemens_files.dicom(folder, head, data)
+        with open(siemens_files.dicom(folder, head, name="apart"), "rb") as file:
+            tailed = siemens_files.tailed(folder, data, file.read())
+        opened |= {both: [both], tailed: [tailed]}
+    if list_files.uproot:
+        places = np.array([[0.0, 185.0, 10.0], [20.0, 184.0, -10.0]])
+        list_files.root(os.path.join(folder, "scan.root"), {"Coincidences": list_files.gate(places, -places, np.zeros(2), np.array([1.0, 40.0]))})
+        opened[hroot(folder)] = [hroot(folder)]
     made = []
     for list_, paths in opened.items():
         for path in paths:
@@ -37,7 +53,8 @@ def files(folder):
 
 def read(path):
     """As `quantify` reads it."""
-    with isocenter.lists.open_list(path) as listed:
+    norm = dict(norm=os.path.join(os.path.dirname(path), "norm.n.hdr")) if path.endswith("siemens.l.hdr") else {}
+    with isocenter.lists.open_list(path, **norm) as listed:
         listed.scanner
         reading = listed.read(np.array([[0.0, 50.0], [50.0, 600.0]]))
         return list(reading) and reading.doubts

@@ -484,9 +484,9 @@ class GATE(Files):
 
 class Others(Files):
     def test_other_files_are_named(self):
-        for name, data, words in (("scan.h5", b"\x89HDF\r\n\x1a\n" + bytes(100), "is an HDF5 file, as lists of GE's scanners are"), ("scan.l.hdr", b"!INTERFILE:=\n%SMS-MI header name space:=PETLINK", "Siemens list"),
-                                  ("scan.hroot", b"ROOT header := \n", "give the ROOT file itself"), ("scan.hs", b"!INTERFILE :=\n!imaging modality := PT\n", "there are no events in it"),
-                                  ("scan.dcm", bytes(128) + b"DICM", "is a DICOM file"), ("scan.ptd", bytes(100), "take the list and its header out"), ("scan.l", bytes(100), "give the header, .l.hdr"),
+        for name, data, words in (("scan.h5", b"\x89HDF\r\n\x1a\n" + bytes(100), "is an HDF5 file, as lists of GE's scanners are"), ("scan.l.hdr", b"!INTERFILE:=\n%SMS-MI header name space:=PETLINK", "no line 'name of data file"),
+                                  ("scan.hroot", b"ROOT header := \n", "no line 'name of data file"), ("scan.hs", b"!INTERFILE :=\n!imaging modality := PT\n", "there are no events in it"),
+                                  ("scan.ptd", bytes(100), "does not end in LARGE_PET_LM_RAWDATA"), ("other.l", bytes(100), "there is no other.l.hdr beside it"),
                                   ("scan.bin", bytes(100), "PET.deposit_crystals takes arrays"), ("scan.txt", b"hello", "no list that can be read: there are PETSIRD, CASToR"), ("scan.json", b'{"yardl":', "JSON"),
                                   ("scan.gz", gzip.compress(b"hello"), "no list that can be read"), ("bad.gz", b"\x1f\x8b" + bytes(50), "compressed by gzip, and damaged")):
             with open(self.path(name), "wb") as file:
@@ -540,8 +540,7 @@ class Mutations(unittest.TestCase):
         self.assertGreater(ends["doubted"] + ends["whole"], 40)
 
 
-@unittest.skipIf(nibabel is None, "nibabel is not installed")
-class Images(unittest.TestCase):
+class Phantom(unittest.TestCase):
     """Of an asymmetric phantom: whatever is mirrored, turned or shifted is elsewhere."""
     GRID = ["--voxel", "5", "--size", "40", "--slices", "18", "--azimuths", "14", "--tilts", "1", "--max-tilt", "0.22", "--no-randoms", "--scatter", "0", "--device", "cpu"]
 
@@ -575,6 +574,9 @@ class Images(unittest.TestCase):
             self.assertAlmostEqual(image[region].mean() / truth[region].mean(), 1, delta=tolerance)
         np.testing.assert_allclose(self.scan.middle(image), self.scan.middle(truth), atol=0.5)
 
+
+@unittest.skipIf(nibabel is None, "nibabel is not installed")
+class Images(Phantom):
     def test_a_list_of_castor(self):
         image, doubts = self.made(list_files.castor(self.folder.name, *self.scan.detected()))
         self.check(image)

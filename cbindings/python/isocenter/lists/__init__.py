@@ -11,7 +11,7 @@
 ...     for part in listed.read():
 ...         pet.deposit_crystals(part.crystals, part.times, histo_images=histo, first_event=part.first)
 
-Files of PETSIRD, CASToR, SAFIR and GATE are told by what is in them, and may be compressed by gzip; docs/list-mode.md has what each needs.
+Files of PETSIRD, CASToR, SAFIR, GATE and Siemens are told by what is in them, and may be compressed by gzip; docs/list-mode.md has what each needs.
 """
 from .._isotopes import ISOTOPES, Isotope
 from ._attenuation import UNITS

@@ -5,9 +5,9 @@ from ._open import open_list
 
 
 def main(arguments=None):
-    run("isocenter.lists", "a list of events of PETSIRD, CASToR, SAFIR or GATE", arguments,
+    run("isocenter.lists", "a list of events of PETSIRD, CASToR, SAFIR, GATE or Siemens", arguments,
         lambda given: open_list(given.file, scanner=given.scanner, depth=given.depth, duration=given.duration, exclude=given.exclude, tree=given.tree,
-                                delays=given.delays), _opening)
+                                delays=given.delays, norm=given.norm), _opening)
 
 
 def _opening(parser):
@@ -16,6 +16,7 @@ def _opening(parser):
     parser.add_argument("--exclude", choices=EXCLUDED, action="append", default=[], help="what a simulation knows of its events, and is left out")
     parser.add_argument("--tree", help="of GATE: the tree with coincidences (Coincidences)")
     parser.add_argument("--delays", metavar="TREE", help="of GATE: the tree with delayed coincidences; delay without it, if there is one")
+    parser.add_argument("--norm", help="of Siemens: the header of the scanner's norm (.n.hdr), for efficiencies of crystals")
 
 
 if __name__ == "__main__":

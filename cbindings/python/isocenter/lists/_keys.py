@@ -13,17 +13,19 @@ _TRUE, _FALSE = ("1", "true", "yes"), ("0", "false", "no")
 
 
 class Keys:
-    """Keys and values of a file, the first of each key; keys are the same in small letters, with one space between words.
+    """Keys and values of a file, the first of each key; keys are the same in small letters, with one space or underscore between words.
 
     Parameters
     ----------
     path : path
     separator, comment : str
         What ends a key, and what begins a comment.
+    data : bytes, optional
+        The header, of a file that has it among other things. None: all of the file.
     """
 
-    def __init__(self, path, separator, comment):
-        data = _unpacked.begin(path, _MOST + 1)
+    def __init__(self, path, separator, comment, data=None):
+        data = _unpacked.begin(path, _MOST + 1) if data is None else data
         if len(data) > _MOST:
             raise wrong(ValueError, f"{path} has more than {_MOST} bytes; it is no header")
         self.path, self._found, self._separator = path, {}, separator
@@ -50,7 +52,7 @@ class Keys:
             return numpy.full(count, default, float)
         text = self.text(*keys)
         try:
-            values = numpy.array([float(part) for part in text.strip("{}").split(",")])
+            values = numpy.array([float(part) for part in text.strip("{} ").split(",")])
         except ValueError:
             values = numpy.zeros(0)
         if len(values) != count or not numpy.isfinite(values).all():
@@ -83,4 +85,4 @@ class Keys:
 
 
 def _spelt(key):
-    return re.sub(r"\s+", " ", key.strip().lstrip("!").strip().lower())
+    return re.sub(r"\s*\[\s*", "[", re.sub(r"[\s_]+", " ", key.strip().lstrip("!").strip().lower()))

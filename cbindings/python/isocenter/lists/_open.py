@@ -3,24 +3,27 @@ import os
 
 from ..errors import wrong
 from ..petsird._list import PETSIRD
-from . import _castor, _safir, _unpacked
+from . import _castor, _hroot, _safir, _siemens, _unpacked
 from ._castor import CASToR
 from ._gate import GATE
+from ._hroot import Hroot
 from ._list import EXCLUDED
 from ._others import other
 from ._safir import SAFIR
+from ._siemens import Siemens
 
 #: Bytes by which kinds are told.
 _BEGIN = 1 << 16
 
 
-def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None):
+def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None, norm=None):
     """Opens a list of events.
 
     Parameters
     ----------
     path : path
-        A PETSIRD file; CASToR's header (.Cdh), or the data beside it; SAFIR's list (.clm.safir), or STIR's parameters of it; a ROOT file of GATE's. Any of them may be compressed by gzip.
+        A PETSIRD file; CASToR's header (.Cdh), or the data beside it; SAFIR's list (.clm.safir), or STIR's parameters of it; a ROOT file of GATE's, or STIR's header of it (.hroot); the header of a Siemens
+        list (.l.hdr), or DICOM that has it. Any of them may be compressed by gzip.
     scanner : path, optional
         The scanner's file, of lists that do not have it: CASToR's .hscan, .geom or .lut, of SAFIR a crystal map. None: CASToR's is found by its name.
     depth : float, optional
@@ -31,6 +34,8 @@ def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree
         What a simulation knows of its events, and is left out.
     tree, delays : str, optional
         Of GATE, names of the trees of prompts and delayed coincidences. None: Coincidences, and delay if there is one.
+    norm : path, optional
+        Of Siemens, the header of the scanner's norm (.n.hdr), of which efficiencies of crystals are taken.
 
     Returns
     -------
@@ -41,14 +46,14 @@ def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree
     ValueError
         Of a file of another kind, which names what converts it; of one that is empty or damaged; of words that are for another kind of files.
     ImportError
-        Of a ROOT file, without the package uproot.
+        Of a ROOT file, without the package uproot, or of DICOM without pydicom.
     """
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for name in exclude:
         if name not in EXCLUDED:
             raise wrong(ValueError, f"exclude is {name!r}; it must be of {', '.join(EXCLUDED)}")
     kind = _kind(path)
-    given = {name: value for name, value in dict(scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays).items() if value not in (None, ())}
+    given = {name: value for name, value in dict(scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays, norm=norm).items() if value not in (None, ())}
     for name in given:
         if name not in kind.OPTIONS:
             raise wrong(ValueError, f"{name} is not for lists of {kind.__name__}, and {path} is one: leave it out")
@@ -64,7 +69,7 @@ def _kind(path):
     if not begun:
         raise wrong(ValueError, f"{path} is empty")
     for there, kind in ((begun.startswith(b"yardl"), PETSIRD), (begun.startswith(b"root"), GATE), (_safir.is_list(begun) or _safir.is_parameters(begun), SAFIR),
-                        (_castor.is_header(begun), CASToR)):
+                        (_siemens.is_header(begun) or _siemens.is_wrapped(path, begun), Siemens), (_hroot.is_header(begun), Hroot), (_castor.is_header(begun), CASToR)):
         if there:
             return kind
     raise wrong(ValueError, f"{path} {other(path, begun)}")

@@ -23,7 +23,7 @@ _PASSES = {"svrg": 40, "bsrem": 40, "osem": 4, "mlem": 40}
 def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=1.0, delay=0.0,
              calibration=1.0, frames=None, gates=None, gate_count=None, motion=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
              projector=None, randoms=True, window=None, scatter=3, energy_resolution=None, energy_window=None, efficiencies=None, algorithm="svrg", iterations=None, smoothness=0.02,
-             position=None, alignment=True, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None, context=None):
+             position=None, alignment=True, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None, norm=None, context=None):
     """The activity in Bq/ml of a list's events, at the start of the scan.
 
     Prompts are counted in histo-images, randoms are made of the delays, scatter of images, the attenuation, and the energy window, all with
@@ -102,7 +102,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         The patient's, one of `isocenter.images.POSITIONS`; None: the file's, else HFS.
     alignment : bool
         Whether the file's gantry alignment, from the scanner to a CT for one, is applied: the map is there, and the image is told there. False: both are in the scanner's frame.
-    scanner, depth, duration, exclude, tree, delays
+    scanner, depth, duration, exclude, tree, delays, norm
         Of a path, as `open_list` takes them.
     context : Context, optional
         Where to compute; None makes one with the defaults.
@@ -138,7 +138,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         raise wrong(ValueError, f"algorithm is {algorithm!r}; it must be one of {', '.join(_PASSES)}")
     if isinstance(scatter, bool) or scatter != int(scatter) or scatter < 0:
         raise wrong(ValueError, f"scatter is {scatter!r}; it must be how often it is made, 0 or more")
-    with _opened(source, scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays) as listed:
+    with _opened(source, scanner=scanner, depth=depth, duration=duration, exclude=exclude, tree=tree, delays=delays, norm=norm) as listed:
         scanner = _chosen.scanner(listed.scanner, efficiencies, energy_resolution, energy_window, window)
         randoms, scatter = bool(randoms) and "randoms" not in listed.excluded, 0 if "scatter" in listed.excluded else scatter
         if randoms and listed.has_delays and scanner.time_edges is None and not scanner.window:
