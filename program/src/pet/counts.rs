@@ -171,8 +171,9 @@ impl Pass for Counts<'_> {
             self.pet.fan_sums(0.0, &events, &mut sums).context("delays")?;
             return Ok(());
         }
+        // Of parts that come by turns each counts its own events, as Python's do.
+        let first = if self.cut.is_plain() { self.first } else { frame.prompts };
         frame.prompts += count as u64;
-        let first = self.first;
         self.first += count as u64;
         let dropped = match &mut frame.counted {
             Counted::Histos(measured) => {

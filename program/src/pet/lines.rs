@@ -14,7 +14,7 @@ use isocenter::pet::background::{ScatterArrays, ScatterOptions};
 use isocenter::pet::corrections::FactorOptions;
 use isocenter::pet::factors::{Accidentals, DIRECTIONS};
 use isocenter::pet::lines::LinesOf;
-use isocenter::pet::scanner::CrystalArrays;
+use isocenter::pet::scanner::{CrystalArrays, Scanner as Crystals, TimeBins};
 use isocenter::pet::scatter::Model;
 
 /// Of the sensitivity, with less noise of its directions than images show.
@@ -110,7 +110,7 @@ impl Scan<'_> {
     ) -> Result<Option<Vec<f32>>> {
         let Some(map) = self.map.clone().filter(|_| self.method.scatter > 0) else { return Ok(None) };
         let mut wide = Wide::new(self)?;
-        let (counts, middle) = wide.in_the_middle(measured.list, randoms)?;
+        let (counts, middle) = wide.in_the_middle(self, measured.list, randoms)?;
         // Of what crystals measure in each direction, and of lines.
         let unattenuated = FactorOptions { acquisition: options.acquisition, ..FactorOptions::default() };
         let whole = wide.factors(self, &unattenuated)?;
@@ -221,24 +221,38 @@ impl Wide {
         Ok(Buffer::zeroed(self.histos().iter().product())?)
     }
 
-    /// Histo-images of counts and randoms that are as many on each line, in its middle: scatter is scaled where lines miss what attenuates, wherever along them.
-    fn in_the_middle(&mut self, list: &EventList, randoms: Option<&Randoms>) -> Result<(Buffer<u32>, Option<Buffer>)> {
+    /// Histo-images of counts and randoms that are as many on each line, about its middle: scatter is scaled where lines miss what attenuates, wherever along them.
+    fn in_the_middle(
+        &mut self,
+        of: &Scan,
+        list: &EventList,
+        randoms: Option<&Randoms>,
+    ) -> Result<(Buffer<u32>, Option<Buffer>)> {
         let [views, nz, ny, nx] = self.histos();
         let mut counts = Buffer::<u32>::zeroed(self.histos().iter().product())?;
-        let middles = zeros(list.len())?;
+        let bin = Some(TimeBins::new(&[-MIDDLE, MIDDLE])?);
+        self.pet.set_scanner(Crystals { time_bins: bin, ..of.scanner.plan(of.lattice.centre)? });
+        let bins = vec![0u8; list.len()];
         let events = CrystalArrays {
             crystals: Array::of(&list.crystals, [list.len(), 2])?,
-            times: Array::new(&middles, [list.len()])?,
+            times: Array::of(&bins, [list.len()])?,
             labels: None,
             first: 0,
         };
         self.pet.deposit_crystals(&events, ArrayMut::of(&mut counts[..], [1, views, nz, ny, nx])?)?;
-        let Some(Randoms { singles, accidentals, .. }) = randoms else { return Ok((counts, None)) };
-        let same = Accidentals { duration: accidentals.duration * accidentals.window / MIDDLE, window: MIDDLE };
-        let mut made = self.zeroed()?;
-        let to = ArrayMut::new(&mut made, self.histos())?;
-        self.pet.randoms(&same, DIRECTIONS, &Array::of(singles, [singles.len()])?, to)?;
-        Ok((counts, Some(made)))
+        let middle = match randoms {
+            None => None,
+            Some(Randoms { singles, accidentals, .. }) => {
+                let duration = accidentals.duration * accidentals.window / MIDDLE;
+                let mut made = self.zeroed()?;
+                let to = ArrayMut::new(&mut made, self.histos())?;
+                let same = Accidentals { duration, window: MIDDLE };
+                self.pet.randoms(&same, DIRECTIONS, &Array::of(singles, [singles.len()])?, to)?;
+                Some(made)
+            }
+        };
+        self.pet.set_scanner(of.scanner.plan(of.lattice.centre)?);
+        Ok((counts, middle))
     }
 
     fn factors(&mut self, of: &Scan, options: &FactorOptions) -> Result<Buffer> {

@@ -108,7 +108,7 @@ fn scans_that_make_no_image() {
     assert!(of(&["--gates", text(&rows), "--gate-count", "0"]).contains("1 or more"));
     assert!(of(&["--energy-window", "600", "400"]).contains("--energy-window is 600 to 400 keV"));
     assert!(of(&["--efficiencies", text(&list)]).contains("it is no NumPy file"));
-    assert!(of(&["--size", "2"]).contains("--size, "));
+    assert!(of(&["--size", "2", "--projector", "histo-images"]).contains("--size, "));
     assert!(of(&["--voxel", "0.05"]).contains("--voxel"), "memory");
     assert!(of(&["--voxel=-1"]).contains("must be a number above 0"));
     assert!(of(&["--position", "XYZ"]).contains("it must be one of HFS"));

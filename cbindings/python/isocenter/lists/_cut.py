@@ -46,7 +46,7 @@ class Cut:
 
 
 class Grouped:
-    """A Reading's frames, several of which are one part: it has what a Reading has.
+    """A Reading's frames, several of which are one part: it has what a Reading has, and parts come by turns.
 
     Parameters
     ----------
@@ -58,6 +58,8 @@ class Grouped:
     whole : bool
         Whether these are images of their own.
     """
+
+    in_order = False
 
     def __init__(self, reading, of, names, whole):
         self._reading, self._of, self.names, self.whole = reading, of, names, whole

@@ -1,4 +1,5 @@
 """Lists along lines: without time of flight, with too little of it, or of modules that differ in theirs."""
+import dataclasses
 import math
 
 import numpy
@@ -55,7 +56,7 @@ class Lines(Scan):
         additive = randoms
         if attenuation is not None and scatter:
             wide, sides = self._wide()
-            measured, middle = _in_the_middle(wide, list, singles, of.duration, window)
+            measured, middle = self._in_the_middle(wide, list, singles, of.duration, window)
             # Of what crystals measure in each direction, and of lines.
             whole, of_lines = wide.factors(efficiencies, None, **unit), pet.line_factors(list, efficiencies, None, **unit)[0]
             least = _LEAST * float(whole.max())
@@ -92,6 +93,16 @@ class Lines(Scan):
         self.scanner.set_on(wide, self.lattice.centre)
         return wide, (across / _ACROSS, across / _ACROSS, along / count)
 
+    def _in_the_middle(self, wide, list, singles, duration, window):
+        """Histo-images of counts and randoms that are as many on each line, about its middle: scatter is scaled where lines miss what attenuates, wherever along them."""
+        bin = dataclasses.replace(self.scanner, time_edges=numpy.array([-_MIDDLE, _MIDDLE]))
+        bin.set_on(wide, self.lattice.centre)
+        measured = numpy.zeros(wide.histo_images_shape, numpy.uint32)
+        wide.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.uint8), histo_images=measured)
+        middle = None if singles is None else wide.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
+        self.scanner.set_on(wide, self.lattice.centre)
+        return measured, middle
+
 
 def _coarse(image, voxel, shape, sides):
     """Means of an image over the voxels of another lattice (nz, ny, nx) with the same centre; `sides` x, y, z, mm."""
@@ -101,12 +112,3 @@ def _coarse(image, voxel, shape, sides):
         overlap = numpy.minimum(edges[None, 1:], others[1:, None]) - numpy.maximum(edges[None, :-1], others[:-1, None])
         image = numpy.moveaxis(numpy.tensordot(numpy.maximum(overlap, 0) / side, image, axes=(1, axis)), 0, axis)
     return numpy.ascontiguousarray(image, numpy.float32)
-
-
-def _in_the_middle(pet, list, singles, duration, window):
-    """Histo-images of counts and randoms that are as many on each line, in its middle: scatter is scaled where lines miss what attenuates, wherever along them."""
-    measured = numpy.zeros(pet.histo_images_shape, numpy.uint32)
-    pet.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.float32), histo_images=measured)
-    if singles is None:
-        return measured, None
-    return measured, pet.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)

@@ -42,8 +42,8 @@ class Reading:
     names : list of str
         What frames are called.
     """
-    #: Frames are images of their own, not parts of them.
-    whole = True
+    #: Frames are images of their own, not parts of them; and none comes again after another.
+    whole, in_order = True, True
 
     def __init__(self, frames):
         self.asked = numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames

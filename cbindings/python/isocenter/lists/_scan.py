@@ -37,16 +37,17 @@ class Scan:
         _check_counts(self.found, events, self.sums, doubt)
 
     def _read(self, events, count):
-        numbers, dropped, first = numpy.zeros((2, count), int), [None] * count, 0
+        numbers, dropped, first = numpy.zeros((2, count), int), [None] * count, [0] * count
         for part in events:
             for k in range(count):
                 for kind in (0, 1):
                     numbers[kind, k] += int(((part.kinds == kind) & (part.frames == k)).sum())
                 chosen = (part.kinds == 0) & (part.frames == k)
                 if chosen.any():
-                    more = self._count(k, part, chosen, first)
+                    # Of parts that come by turns each counts its own events, so that their numbers do not depend on how many are read at a time.
+                    more = self._count(k, part, chosen, sum(first) if events.in_order else first[k])
                     dropped[k] = more if dropped[k] is None else type(more)(*(a + b for a, b in zip(dropped[k], more)))
-                    first += int(chosen.sum())
+                    first[k] += int(chosen.sum())
             delayed = (part.kinds == 1) & (part.frames >= 0)
             if self.sums is not None and delayed.any():
                 self.pet.fan_sums(part.crystals[delayed], part.frames[delayed].astype(numpy.uint32), self.sums)
@@ -61,7 +62,7 @@ class Scan:
         inside = sensitivity > 0
         if self.map is not None:
             inside &= _attenuation.body(self.map, self.lattice.shape, (self.lattice.voxel,) * 3, self.lattice.centre)
-        of.sensitivity = float(sensitivity[inside].mean()) if inside.any() else float(sensitivity.mean())
+        of.sensitivity = float((sensitivity[inside] if inside.any() else sensitivity).mean(dtype=float))
         climbs = algorithm in CLIMBS
         of.strength = smoothness * of.sensitivity if climbs else 0.0
         self.pet.set_prior(strength=of.strength or None)

@@ -21,8 +21,9 @@ pub struct Cut {
     pub parts: Vec<Part>,
     /// What each image is called.
     pub names: Vec<String>,
-    /// Whether images are several by what was asked for.
+    /// Whether images are several by what was asked for, and of gates.
     pub is_series: bool,
+    is_gated: bool,
     pub doubts: Vec<String>,
 }
 
@@ -59,7 +60,8 @@ impl Cut {
         };
         let part = |(image, name): (usize, &String)| Part { name: name.clone(), image, transform: None };
         let parts = names.iter().enumerate().map(part).collect();
-        let whole = Self { is_series: !spans.is_empty(), spans, of, parts, names, doubts };
+        let (is_series, is_gated) = (!spans.is_empty(), given.gates.is_some());
+        let whole = Self { is_series, is_gated, spans, of, parts, names, doubts };
         match &given.motion {
             Some(path) => Ok(whole.by_places(&motion::read(path)?)),
             None => Ok(whole),
@@ -107,11 +109,15 @@ impl Cut {
         self.parts.iter().any(|part| part.transform.is_some())
     }
 
+    /// Whether each span is an image of its own, so that no part comes again after another.
+    pub fn is_plain(&self) -> bool {
+        !self.is_moved() && self.of.iter().enumerate().all(|(k, part)| k == *part) && !self.is_gated
+    }
+
     /// Events of spans as those of parts.
     pub fn grouped(&self, mut events: Events) -> Events {
         let within = std::mem::take(&mut events.within);
-        let is_plain = !self.is_moved() && self.of.iter().enumerate().all(|(k, part)| k == *part);
-        if is_plain {
+        if self.is_plain() {
             events.doubts.extend(within);
             return events;
         }
@@ -166,6 +172,7 @@ mod tests {
             parts: names.iter().enumerate().map(part).collect(),
             names,
             is_series: !spans.is_empty(),
+            is_gated: false,
             doubts: Vec::new(),
         }
     }
