@@ -93,7 +93,7 @@ mod tests {
             ("1 2\n3", "rows of 2 and of 1"),
             ("1 2\nx y", "'x y' in line 2"),
             ("a\nb\n1", "'b' in line 2"),
-            ("1,,2", "'1,,2' in line 1"),
+            ("1,2\n1,,2", "'1,,2' in line 2"),
             ("1 inf", "not finite"),
             ("1 \0", "bytes that are 0"),
         ] {

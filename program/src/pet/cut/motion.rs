@@ -61,16 +61,17 @@ fn of_matrix(name: &str, start: f64, numbers: &[f64]) -> Result<Rigid> {
 
 /// About x, then y, then z, about the middle of the scanner, and a shift after that.
 fn of_angles(numbers: &[f64]) -> Rigid {
-    let mut turn = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
-    for axis in 0..3 {
-        let (one, other, (sine, cosine)) = ((axis + 1) % 3, (axis + 2) % 3, numbers[3 + axis].to_radians().sin_cos());
-        for k in 0..3 {
-            let [a, b] = [turn[one][k], turn[other][k]];
-            turn[one][k] = cosine * a - sine * b;
-            turn[other][k] = sine * a + cosine * b;
+    let turned = |mut vector: [f64; 3]| {
+        for axis in 0..3 {
+            let (sine, cosine) = numbers[3 + axis].to_radians().sin_cos();
+            let (one, other) = ((axis + 1) % 3, (axis + 2) % 3);
+            let [a, b] = [vector[one], vector[other]];
+            (vector[one], vector[other]) = (cosine * a - sine * b, sine * a + cosine * b);
         }
-    }
-    [0, 1, 2].map(|k| [turn[k][0], turn[k][1], turn[k][2], numbers[k]])
+        vector
+    };
+    let columns = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]].map(turned);
+    [0, 1, 2].map(|row| [columns[0][row], columns[1][row], columns[2][row], numbers[row]])
 }
 
 #[cfg(test)]
