@@ -46,16 +46,19 @@ class Lines(Scan):
         efficiencies = self.scanner.efficiencies
         factors = pet.line_factors(list, efficiencies, attenuation, **unit, **self.place)[0]
         sensitivity = self.sensitivity(unit)
-        randoms, singles, window = None, None, self.scanner.window or (0.0 if self.scanner.time_edges is None else float(numpy.abs(self.scanner.time_edges).max()))
-        if self.sums is not None and self.sums[k].any():
-            singles = pet.singles(self.sums[k], of.duration, window=window)
-            randoms = pet.line_randoms(list, singles, of.duration, window=window)
-            # All pairs' in the field of view.
-            of.randoms = float(self.sums[k].sum()) / 2
+        randoms, window = None, self.scanner.window or (0.0 if self.scanner.time_edges is None else float(numpy.abs(self.scanner.time_edges).max()))
+        singles = self._singles(k, window)
+        if singles is not None:
+            with self._of_randoms(pet):
+                randoms = pet.line_randoms(list, singles, of.duration, window=window)
+                # All pairs' in the field of view.
+                of.randoms = float(_randoms_in_the_middle(pet, singles, of.duration, window).sum(dtype=float) if self.recorded else self.sums[k].sum() / 2)
         additive = randoms
         if attenuation is not None and scatter:
             wide, sides = self._wide()
-            measured, middle = _in_the_middle(wide, list, singles, of.duration, window)
+            measured = _in_the_middle(wide, list)
+            with self._of_randoms(wide):
+                middle = None if singles is None else _randoms_in_the_middle(wide, singles, of.duration, window)
             # Of what crystals measure in each direction, and of lines.
             whole, of_lines = wide.factors(efficiencies, None, **unit), pet.line_factors(list, efficiencies, None, **unit)[0]
             least = _LEAST * float(whole.max())
@@ -103,10 +106,13 @@ def _coarse(image, voxel, shape, sides):
     return numpy.ascontiguousarray(image, numpy.float32)
 
 
-def _in_the_middle(pet, list, singles, duration, window):
-    """Histo-images of counts and randoms that are as many on each line, in its middle: scatter is scaled where lines miss what attenuates, wherever along them."""
+def _in_the_middle(pet, list):
+    """Histo-images of counts that are as many on each line, in its middle: scatter is scaled where lines miss what attenuates, wherever along them."""
     measured = numpy.zeros(pet.histo_images_shape, numpy.uint32)
     pet.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.float32), histo_images=measured)
-    if singles is None:
-        return measured, None
-    return measured, pet.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
+    return measured
+
+
+def _randoms_in_the_middle(pet, singles, duration, window):
+    """Histo-images of randoms, likewise."""
+    return pet.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
