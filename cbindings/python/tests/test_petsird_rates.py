@@ -319,8 +319,8 @@ class Rates(unittest.TestCase):
             with self.subTest(words):
                 self.assertRegex("; ".join(self.quick(iterations=1).doubts), words)
 
-    def test_histograms_of_older_versions(self):
-        """Before 0.12 lists of each type of modules, of crystals, of modules, or of units of the type."""
+    def test_counts_are_divided(self):
+        """Units' by efficiencies. Before 0.12 there are lists of each type of modules, of crystals, of modules, or of units of the type."""
         from isocenter.petsird import _singles
         found, described = self.module.read_scanner(self.path), self.scanner()
         counts = np.arange(3072, dtype=np.uint64)
@@ -334,3 +334,9 @@ class Rates(unittest.TestCase):
             rates, doubt = read.of([(0.0, 1.0)], found, "the scan")
             np.testing.assert_allclose(rates, expected, rtol=1e-6)
             self.assertIsNone(doubt)
+        read = _singles.Singles(self.path, petsird_files.has_singles(described, "module", [np.arange(MODULES) // 2], edges=(400.0, 435.0, 500.0, 585.0, 600.0)))
+        of_unit = np.arange(MODULES // 2)
+        read.add(singles(0, 2000, units=np.stack([7000 + 0 * of_unit, 10 + of_unit, 5 * of_unit, 9000 + 0 * of_unit], axis=1)).value)
+        shared = self.scan.efficiencies.reshape(MODULES // 2, 2 * ELEMENTS)
+        expected = (10 + 6 * of_unit)[:, None] / 2 * shared / shared.sum(axis=1, keepdims=True)
+        np.testing.assert_allclose(read.of([(0.0, 1.0)], found, "the scan")[0], expected.ravel(), rtol=1e-6)

@@ -109,7 +109,7 @@ class DeadTimes:
                     table = table.flat[0] if table.size == 1 else ()
                 try:
                     values = rectangle(table, (count, self._kinds[b]), a == b, float, 1.0)
-                except ValueError:
+                except Strange:
                     raise Strange(f"whose fractions of coincidences of types {a} and {b} are not of their {count} and {self._kinds[b]} modules") from None
                 whole[first[a]:first[a + 1], first[b]:first[b + 1]] = _checked(values)
         whole = numpy.tril(whole) + numpy.tril(whole, -1).T

@@ -3,7 +3,7 @@ import numpy
 
 from ..errors import wrong
 from ..lists._pairs import Pairs
-from ._values import numbers
+from ._values import Strange, numbers
 
 
 def pairs_of(scanner, energies):
@@ -24,7 +24,7 @@ def pairs_of(scanner, energies):
         for b, table in enumerate(row[:a + 1]):
             try:
                 whole = rectangle(table, (counts[a], counts[b]), a == b, int, -1)
-            except ValueError:
+            except Strange:
                 raise wrong(ValueError, f"modulePairSGIDLUT of types {a} and {b} is not of their {counts[a]} and {counts[b]} modules") from None
             if whole.max(initial=-1) >= whole.size:
                 raise wrong(ValueError, f"modulePairSGIDLUT of types {a} and {b} has group {whole.max()} of {whole.size} pairs of modules at most")
@@ -59,10 +59,10 @@ def modules_of(geometry):
 
 
 def rectangle(table, shape, same, kind, other):
-    """Values of pairs of modules, `other` of those that there are not; of the same type rows end at the diagonal, but for versions before 0.10. ValueError of other lengths."""
+    """Values of pairs of modules, `other` of those that there are not; of the same type rows end at the diagonal, but for versions before 0.10. Strange of other lengths."""
     whole = numpy.full(shape, other, kind)
     if len(table) != shape[0] or any(len(row) not in ((k + 1, shape[1]) if same else (shape[1],)) for k, row in enumerate(table)):
-        raise ValueError(f"rows of {len(table)} modules")
+        raise Strange(f"with rows of {len(table)} modules")
     for k, (to, row) in enumerate(zip(whole, table)):
         end = k + 1 if same else shape[1]
         to[:end] = row[:end]
