@@ -52,6 +52,32 @@ def exam(*, nuclides=(), position=None):
     return made
 
 
+def dead_time(start, stop, of_crystals=(), of_pairs=()):
+    """A block from start to stop, ms, of fractions of crystals, a list for each type of modules, and of pairs of modules, rows of a matrix for each pair of types."""
+    def matrix(rows):
+        made = np.empty(1, object)
+        made[0] = [np.asarray(row, np.float32).tolist() for row in rows]
+        return made
+    fractions = petsird.AliveTimeFractions(singles_alive_time_fractions=[np.asarray(values, np.float32) for values in of_crystals],
+                                           module_pair_alive_time_fractions=[[matrix(rows) for rows in row] for row in of_pairs])
+    return petsird.TimeBlock.DeadTimeTimeBlock(petsird.DeadTimeTimeBlock(time_interval=petsird.TimeInterval(start=start, stop=stop), alive_time_fractions=fractions))
+
+
+def singles(start, stop, *, bins=(), units=()):
+    """A block from start to stop, ms, of counts of detection bins, a list for each type of modules, or of units, a list of energy bins for each."""
+    whole = lambda rows: [[int(n) for n in row] for row in rows]
+    return petsird.TimeBlock.SinglesHistogramTimeBlock(petsird.SinglesHistogramTimeBlock(
+        time_interval=petsird.TimeInterval(start=start, stop=stop), singles_per_detection_bin_histogram=whole(bins), singles_per_singles_unit_histogram=whole(units)))
+
+
+def has_singles(described, level, units=(), edges=(435.0, 585.0)):
+    """A scanner that stores histograms of single photons, of "all" crystals or of "module"s, the unit of each of which is in `units`, of each type."""
+    described.singles_histogram_level = petsird.SinglesHistogramLevelType[level.upper()]
+    described.module_singles_unit_idx_lu_ts = [[int(unit) for unit in row] for row in units]
+    described.singles_histogram_energy_bin_edges = [petsird.BinEdges(edges=np.array(edges, np.float32))] * len(described.scanner_geometry.replicated_modules)
+    return described
+
+
 def write(path, described, blocks, *, length=100, nuclide="", others=(), between=(), said=None):
     """Blocks of (start in ms, prompts, delays), events of (bin, bin, time bin); `others` come before them, and `between` after the first. `said` is an `exam`."""
     events = lambda rows: [petsird.CoincidenceEvent(detection_bins=[int(p), int(q)], tof_idx=int(t)) for p, q, t in rows]
@@ -76,7 +102,7 @@ class Simulated:
     """
     SECONDS, VOXEL = 600.0, 5.0
 
-    def __init__(self, path, events, *, efficiencies=True, z=0.0, seed=1):
+    def __init__(self, path, events, *, efficiencies=True, z=0.0, seed=1, randoms=0.2):
         import isocenter.petsird
         rng = np.random.default_rng(seed)
         self.efficiencies = rng.uniform(0.6, 1.0, 24 * 8 * 16) if efficiencies else None
@@ -91,9 +117,11 @@ class Simulated:
         self.hot = isocenter.Body("cylinder", x=35.0, y=-10.0, half_x=20.0, half_z=30.0, activity=2.0)
         water = isocenter.Body("cylinder", half_x=75.0, half_z=36.0, attenuation=0.0096)
         bodies, cylinder = [self.warm, self.hot, water], dict(diameter=370.0, axial_length=88.0, seed=seed)
-        scan = isocenter.Scan(bodies, **cylinder, tof_fwhm=300.0, energy_resolution=0.11, randoms=0.2, random_window=900.0)
+        scan = isocenter.Scan(bodies, **cylinder, tof_fwhm=300.0, energy_resolution=0.11, randoms=randoms, random_window=900.0)
         self.prompts, self.tally = self._listed(scan, events, seed)
-        self.delays, _ = self._listed(isocenter.Scan(bodies[:2], **dict(cylinder, seed=seed + 1), randoms=0.999999, random_window=900.0), self.tally.randoms, seed + 1)
+        self.delays = np.zeros((0, 3), int)
+        if randoms:
+            self.delays, _ = self._listed(isocenter.Scan(bodies[:2], **dict(cylinder, seed=seed + 1), randoms=0.999999, random_window=900.0), self.tally.randoms, seed + 1)
         shape = self.pet.phantom_image(bodies)
         k = np.log(2) * self.SECONDS / 6584.04
         becquerel = self.tally.decays / np.sin(0.3) / (self.SECONDS * 0.9686 * (1 - np.exp(-k)) / k)

@@ -19,8 +19,7 @@ def files(folder):
     """Valid ones, with all kinds of blocks: where they go, what is opened, their bytes, and where what follows their schema begins."""
     rng, path, made = np.random.default_rng(3), os.path.join(folder, "valid.petsird"), []
     interval = petsird.TimeInterval(start=0, stop=100)
-    dead = petsird.AliveTimeFractions(singles_alive_time_fractions=[np.full(3, 0.9, np.float32)], module_pair_alive_time_fractions=[])
-    others = [petsird.TimeBlock.DeadTimeTimeBlock(petsird.DeadTimeTimeBlock(time_interval=interval, alive_time_fractions=dead)),
+    others = [
               petsird.TimeBlock.BedMovementTimeBlock(petsird.BedMovementTimeBlock(time_interval=interval)),
               petsird.TimeBlock.GantryMovementTimeBlock(petsird.GantryMovementTimeBlock(time_interval=interval, transforms=[petsird_files.rotation(0.0)])),
               petsird.TimeBlock.ExternalSignalTimeBlock(petsird.ExternalSignalTimeBlock(time_interval=interval, signal_id=1, signal_values=[1.0, 2.0]))]
@@ -32,7 +31,15 @@ def files(folder):
             found = described.detection_efficiencies
             found.module_pair_sgidlut = [[[[-1 if k == m else (k + m) % 2 for m in range(k + 1)] for k in range(10)]]]
             found.module_pair_efficiencies_vectors = [[[petsird.ModulePairEfficiencies(values=np.full((12, 12), 0.5 + k, np.float32).tolist(), sgid=k) for k in (0, 1)]]]
-        petsird_files.write(path, described, blocks, nuclide="^68^Gallium", others=others)
+        bins = 120 * words.get("energies", 1)
+        rates = [petsird_files.dead_time(0, 100, [np.linspace(0.5, 0.9, bins)], [[[np.linspace(0.5, 1.0, k + 1) for k in range(10)]]]), petsird_files.dead_time(100, 2000, [np.full(bins, 0.9)])]
+        if "energies" in words:
+            petsird_files.has_singles(described, "module", [np.arange(10) // 2], edges=(350.0, 435.0, 585.0))
+            rates += [petsird_files.singles(0, 2000, units=[[7, 100 + k] for k in range(5)])]
+        else:
+            petsird_files.has_singles(described, "all")
+            rates += [petsird_files.singles(0, 100, bins=[np.arange(120)]), petsird_files.singles(100, 2000, bins=[1000 * np.arange(120)])]
+        petsird_files.write(path, described, blocks, nuclide="^68^Gallium", others=[*others, *rates])
         with open(path, "rb") as file:
             data = file.read()
         made.append((path, path, data, data.rindex(b'"protocol"') + len(petsird.protocols.PETSIRDReaderBase.schema) - 1))
@@ -41,11 +48,18 @@ def files(folder):
 
 def read(path):
     """As `quantify` reads it."""
-    from isocenter.lists import _alignment
+    from isocenter.lists import _alignment, _dead
     from isocenter.petsird import _events
     events = _events.Events(path, np.array([[0.0, 0.05], [0.05, 2.0]]))
     _alignment.shift(events.said.alignment)
-    return list(events) and events.doubts
+    told, doubts = list(events), []
+    dead = _dead.Dead(events.scanner, events, None, 6586.0, doubts.append)
+    for k, blocks in enumerate(events.blocks):
+        if events.measured[k] > 0:
+            own = dead.of(events.names[k], blocks, 1)
+            if events.singles:
+                doubts += filter(None, [*events.singles.doubts(blocks, own.scanner), events.singles.of(blocks, own.scanner, events.names[k])[1]])
+    return told and events.doubts + doubts
 
 
 def run(executions, seed):

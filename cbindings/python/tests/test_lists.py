@@ -503,7 +503,7 @@ class Others(Files):
         path = list_files.castor(self.folder, np.zeros((5, 2), int), np.zeros(5), np.arange(5))
         with self.assertRaises(SystemExit) as caught, contextlib.redirect_stdout(io.StringIO()):
             main([path, "-o", self.path("image.npy"), "--isotope", "F-18", "--device", "cpu"])
-        self.assertRegex(str(caught.exception), "there are prompts without delays, of which randoms are made: give --no-randoms if there are none")
+        self.assertRegex(str(caught.exception), "there are prompts without delays, and without rates of single photons, of which randoms are made: give --no-randoms if there are none")
         with self.assertRaises(SystemExit) as caught:
             main([path, "--delays", "delay"])
         self.assertRegex(str(caught.exception), "^isocenter.lists: delays is not for lists of CASToR, and .*scan.Cdh is one: leave it out$")

@@ -383,7 +383,7 @@ class Quantify(unittest.TestCase):
         dead = petsird.TimeBlock.DeadTimeTimeBlock(petsird.DeadTimeTimeBlock(time_interval=interval, alive_time_fractions=petsird.AliveTimeFractions()))
         write(path, scan.described, events, length=1000, others=[bed(50.0), dead])
         made = self.quick(path)
-        self.assertTrue(any("dead times" in words for words in made.doubts))
+        self.assertTrue(any("blocks of dead times without fractions: pass live" in words for words in made.doubts))
         self.assertFalse(any("dead times" in words for words in self.quick(path, live=0.9).doubts))
         write(path, scan.described, events, length=1000, between=[bed(50.0)])
         self.says("bed or gantry move", path)

@@ -29,7 +29,7 @@ def run(name, what, arguments, opened, more=None):
     parser.add_argument("--isotope", help="such as F-18 or Ga-68, one of DICOM's context group 4020; without it the file's, else F-18")
     parser.add_argument("--half-life", type=float, help="s; the isotope's without it")
     parser.add_argument("--branching", type=float, help="part of the decays that send positrons; the isotope's without it")
-    parser.add_argument("--live", type=float, default=1.0, help="part of the time in which the scanner was ready (1)")
+    parser.add_argument("--live", type=float, help="part of the time in which the scanner was ready; without it as the file's dead times say, else 1")
     parser.add_argument("--delay", type=float, default=0.0, help="s from the time that the activity is told at to the start of the scan (0)")
     parser.add_argument("--calibration", type=float, default=1.0, help="by which the image is multiplied (1)")
     parser.add_argument("--frame", type=float, nargs=2, action="append", metavar=("START", "END"), help="s; once for each frame; one of the whole scan without it")
@@ -50,7 +50,7 @@ def run(name, what, arguments, opened, more=None):
     parser.add_argument("--depth", type=float, help="mm behind crystals' inner faces where photons are detected on average; their middles without it")
     if more:
         more(parser)
-    parser.add_argument("--no-randoms", action="store_true", help="there are none, and the file needs no delays")
+    parser.add_argument("--no-randoms", action="store_true", help="there are none, and the file needs neither delays nor rates of single photons")
     parser.add_argument("--window", type=float, help="the largest time difference of a coincidence, ps, of files with delays and without time bins")
     parser.add_argument("--scatter", type=int, default=3, metavar="TIMES", help="that it is made of an image (3); 0: none")
     parser.add_argument("--energy-resolution", type=float, help="full width at half maximum at 511 keV over that; the file's without it, else 0.11")

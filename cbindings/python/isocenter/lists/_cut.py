@@ -93,8 +93,12 @@ class Grouped:
         return self._reading.moves
 
     @property
-    def has_dead_time(self):
-        return self._reading.has_dead_time
+    def alive(self):
+        return self._reading.alive
+
+    @property
+    def singles(self):
+        return self._reading.singles
 
     @property
     def doubts(self):

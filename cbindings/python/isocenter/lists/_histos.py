@@ -29,9 +29,11 @@ class Histos(Scan):
         attenuation = None if self.map is None else self.map.image
         factors = self._factors(unit)
         randoms = None
-        if self.sums is not None and self.sums[k].any():
-            window = dict(window=self.scanner.window)  # 0 of one with bins
-            randoms = pet.randoms(pet.singles(self.sums[k], of.duration, **window), of.duration, **window)
+        window = self.scanner.window  # 0 of one with bins
+        singles = self._singles(k, window)
+        if singles is not None:
+            with self._of_randoms(pet):
+                randoms = pet.randoms(singles, of.duration, window=window)
             of.randoms = float(randoms.sum(dtype=float))
         additive = randoms
         if attenuation is not None and scatter:

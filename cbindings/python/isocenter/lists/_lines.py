@@ -47,12 +47,13 @@ class Lines(Scan):
         efficiencies = self.scanner.efficiencies
         factors = pet.line_factors(list, efficiencies, attenuation, **unit, **self.place)[0]
         sensitivity = self.sensitivity(unit)
-        randoms, singles, window = None, None, self.scanner.window or (0.0 if self.scanner.time_edges is None else float(numpy.abs(self.scanner.time_edges).max()))
-        if self.sums is not None and self.sums[k].any():
-            singles = pet.singles(self.sums[k], of.duration, window=window)
-            randoms = pet.line_randoms(list, singles, of.duration, window=window)
-            # All pairs' in the field of view.
-            of.randoms = float(self.sums[k].sum()) / 2
+        randoms, window = None, self.scanner.window or (0.0 if self.scanner.time_edges is None else float(numpy.abs(self.scanner.time_edges).max()))
+        singles = self._singles(k, window)
+        if singles is not None:
+            with self._of_randoms(pet):
+                randoms = pet.line_randoms(list, singles, of.duration, window=window)
+                # All pairs' in the field of view.
+                of.randoms = float(_randoms_in_the_middle(pet, singles, of.duration, window).sum(dtype=float) if self.recorded else self.sums[k].sum() / 2)
         additive = randoms
         if attenuation is not None and scatter:
             wide, sides = self._wide()
@@ -99,7 +100,8 @@ class Lines(Scan):
         bin.set_on(wide, self.lattice.centre)
         measured = numpy.zeros(wide.histo_images_shape, numpy.uint32)
         wide.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.uint8), histo_images=measured)
-        middle = None if singles is None else wide.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
+        with self._of_randoms(wide):
+            middle = None if singles is None else wide.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
         self.scanner.set_on(wide, self.lattice.centre)
         return measured, middle
 

@@ -99,4 +99,5 @@ def _together(parts):
                                 "dropped": type(longest.dropped)(*(sum(values) for values in zip(*(part.dropped for part in there)))),
                                 "scale": mean("scale", [part.scatter for part in there]) if scatter else 1.0,
                                 "decay": seconds / sum(part.duration / part.decay for part in there) if seconds else 1.0,
+                                "alive": mean("alive", [part.duration for part in there]) if seconds else 1.0,
                                 "restored": mean("restored", [part.counted for part in there]) if sums["counted"] else 1.0})

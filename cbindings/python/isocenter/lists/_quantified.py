@@ -42,6 +42,8 @@ class Found:
         What brings activity of the frame's time to the time that the image is told at; 1 of a frame without counts.
     mean : float
         Of the image over the body, Bq/ml.
+    alive : float
+        Which part of the decays' pairs the scanner was ready for, but for the time between blocks: as was given, or the mean by the file's dead times.
     """
     start: float
     duration: float
@@ -59,6 +61,7 @@ class Found:
     history: list = dataclasses.field(default_factory=list)
     decay: float = 1.0
     mean: float = 0.0
+    alive: float = 1.0
 
 
 @dataclasses.dataclass

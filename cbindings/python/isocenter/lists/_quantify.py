@@ -8,7 +8,7 @@ import numpy
 
 from ..context import Context
 from ..errors import wrong
-from . import _alignment, _attenuation, _axis, _chosen, _curve, _cut, _decay, _lattice, _motion
+from . import _alignment, _attenuation, _axis, _chosen, _curve, _cut, _dead, _decay, _lattice, _motion
 from ._list import List
 from ._open import open_list
 from ._histos import Histos
@@ -20,7 +20,7 @@ from ._scan import CLIMBS
 _PASSES = {"svrg": 40, "bsrem": 40, "osem": 4, "mlem": 40}
 
 
-def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=1.0, delay=0.0,
+def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=None, delay=0.0,
              calibration=1.0, frames=None, gates=None, gate_count=None, motion=None, voxel=4.0, size=None, slices=None, azimuths=None, tilts=None, max_tilt=None, tof_fwhm=None, resolution=None,
              projector=None, randoms=True, window=None, scatter=3, energy_resolution=None, energy_window=None, efficiencies=None, algorithm="svrg", iterations=None, smoothness=0.02,
              position=None, alignment=True, scanner=None, depth=None, duration=None, exclude=(), tree=None, delays=None, norm=None, context=None):
@@ -45,8 +45,8 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         One of `ISOTOPES` in any spelling; None: the file's, else F-18, which is told.
     half_life, branching : float, optional
         s; part of the decays that send positrons. None: the isotope's.
-    live : float
-        Part of the time in which the scanner was ready.
+    live : float, optional
+        Part of the time in which the scanner was ready. None: as the file's dead times say, of each frame, crystal, and pair of modules; 1 of one without.
     delay : float
         From the time that the activity is told at to the start of the scan, s.
     calibration : float
@@ -80,7 +80,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         What events are counted in: histo-images of their directions, by time of flight, or lines, whatever their times (`PET.reconstruct_lines`). None: lines of scanners without time of flight, with so
         little that it is as long as the lattice, or with modules of several time resolutions; of others histo-images, which are faster.
     randoms : bool
-        Whether they are made of the file's delays; False: there are none.
+        Whether they are made of the file's delays, or without any of its rates of single photons; False: there are none.
     window : float, optional
         The largest time difference of a coincidence, ps, by which delays become rates of randoms. None: that of the file's time bins, or what it says.
     scatter : int
@@ -116,7 +116,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
     ImportError
         Without nibabel, of a NIfTI file, or uproot, of a ROOT file.
     ValueError
-        Of options that are wrong, of frames that overlap, of a file without prompts, or without delays unless `randoms` is False, of an isotope that is not known, of a bed
+        Of options that are wrong, of frames that overlap, of a file without prompts, or without delays and rates of single photons unless `randoms` is False, of an isotope that is not known, of a bed
         that moves, of a gantry that is turned against its reference, and of a map in another unit or smaller than the lattice.
 
     Warns
@@ -131,7 +131,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         warnings.warn(words, stacklevel=_outside())
 
     cut = _cut.cut(frames, gates, gate_count, motion)
-    for name, value, least in (("live", live, 0.0), ("calibration", calibration, 0.0), ("delay", delay, None), ("smoothness", smoothness, None)):
+    for name, value, least in (("live", 1.0 if live is None else live, 0.0), ("calibration", calibration, 0.0), ("delay", delay, None), ("smoothness", smoothness, None)):
         if not numpy.isfinite(value) or least is not None and not value > least or least is None and value < 0:
             raise wrong(ValueError, f"{name} is {value}; it must be {'above 0' if least is not None else '0 or more'}")
     if algorithm not in _PASSES:
@@ -164,8 +164,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
             scan = (Lines if lattice.projector == "lines" else Histos)(pet, scanner, lattice, map, events, randoms, doubt)
             if events.moves:
                 raise wrong(ValueError, f"bed or gantry move in {listed.path}: events of several places are in one image")
-            if events.has_dead_time and live == 1:
-                doubt("the file has dead times, which are not used: pass live, the part of the time in which the scanner was ready")
+            dead = _dead.Dead(scanner, events, live, isotope.half_life, doubt)
             solved, averaged = [], cut.transforms and _motion.Averaged(cut, scanner.turn, map, lattice)
             for k, of in enumerate(scan.found):
                 if averaged:
@@ -173,7 +172,13 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
                 solved.append(numpy.full(lattice.shape, 0 if events.blocks[k] else numpy.nan, numpy.float32))
                 if not of.duration:
                     continue
-                unit_of, of.decay = _time(events.blocks[k], isotope, live, delay), _decay.correction(events.blocks[k], isotope, delay)
+                own = dead.of(events.names[k], events.blocks[k], of.counted)
+                of.alive = own.alive
+                if not own.alive:
+                    solved[k][:] = numpy.nan  # nothing could be measured
+                    continue
+                scan.use(own)
+                unit_of, of.decay = _time(events.blocks[k], isotope, own.live, delay), _decay.correction(events.blocks[k], isotope, delay)
                 if of.counted:
                     solved[k] = scan.image(k, unit_of, scatter, algorithm, iterations or _PASSES[algorithm], smoothness)
                 if averaged:
@@ -193,7 +198,8 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         "gantry alignment": f"map and image are shifted by {', '.join(f'{v:.4g}' for v in shift)} mm" if shift.any() else "",
         "efficiencies": "as given" if efficiencies is not None else "of the file" if scanner.efficiencies is not None else "1", "attenuation": _told(map),
         "half-life, branching": f"{isotope.half_life:.6g} s, {isotope.branching:.4g}" if isotope.half_life else f"none, {isotope.branching:.4g}",
-        "reference time": f"{delay:g} s before the start of the scan" if delay else "start of the scan", "live, calibration": f"{live:g}, {calibration:g}",
+        "reference time": f"{delay:g} s before the start of the scan" if delay else "start of the scan", "live, calibration": f"{'of the file' if live is None and events.alive else f'{1.0 if live is None else live:g}'}, {calibration:g}",
+        "randoms": ("of single photons that the file has" if scan.recorded else "of delays, before the single photons that the file has" if events.singles else "of delays") if randoms else "none",
         "algorithm": algorithm + (f", smoothness {smoothness:g}" if algorithm in CLIMBS else ""),
         "motion": f"images of {len(cut.parts)} places, moved to the reference and averaged by sensitivity and time" if motion is not None else "",
         "patient": position, "computed in": f"{time.monotonic() - begun:.0f} s"}

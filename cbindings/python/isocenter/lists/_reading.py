@@ -36,7 +36,8 @@ class Reading:
         (frames,): when the first block of each began, and how long its blocks were together, s.
     moves : bool
         Bed or gantry were at several places.
-    has_dead_time : bool
+    alive, singles : object or None
+        Dead times that the file has, as `isocenter.petsird._alive.DeadTimes`, and rates of single photons, as `isocenter.petsird._singles.Singles`, that randoms may be made of.
     doubts, within : list of str
         What is not as it was asked for, or not as files should be; and those of them that are of frames whose edges are within blocks of events.
     names : list of str
@@ -47,8 +48,8 @@ class Reading:
 
     def __init__(self, frames):
         self.asked = numpy.array([[-numpy.inf, numpy.inf]]) if frames is None else frames
-        self.blocks, self.moves, self.has_dead_time, self.doubts, self.within = [[] for _ in self.asked], False, False, [], []
-        self.names = [f"frame {k}" for k in range(len(self.asked))]
+        self.blocks, self.moves, self.alive, self.singles, self.doubts, self.within = [[] for _ in self.asked], False, None, None, [], []
+        self.names = ["the scan"] if frames is None else [f"frame {k}" for k in range(len(self.asked))]
 
     @property
     def starts(self):

@@ -1,4 +1,6 @@
 """Counts of all frames of a list, read in one pass."""
+import contextlib
+
 import numpy
 
 from ..errors import wrong
@@ -34,7 +36,41 @@ class Scan:
         for k, of in enumerate(self.found):
             if of.dropped.not_measured:
                 doubt(f"{of.dropped.not_measured} of {of.prompts} prompts{f' of {events.names[k]}' if count > 1 else ''} are of pairs of crystals that the file says are not measured: they are dropped")
-        _check_counts(self.found, events, self.sums, doubt)
+        # Delays go before rates of single photons.
+        self.recorded = events.singles if randoms and not any(of.delays for of in self.found) else None
+        _check_counts(self.found, events, self.sums, self.recorded, doubt)
+        if self.recorded:
+            for words in self.recorded.doubts([block for blocks in events.blocks for block in blocks], scanner):
+                doubt(words)
+        self._events, self._own = events, None
+
+    def use(self, own):
+        """What there is of the frame of the next image (`_dead.Own`)."""
+        if own.scanner.pairs is not self.scanner.pairs:
+            self.pet.set_pairs(*own.scanner.pairs or ())
+        self.scanner, self._own = own.scanner, own
+
+    def _singles(self, k, window):
+        """Photons a second that crystals count: of the delays, or else as the file has them; None without any."""
+        if self.recorded:
+            found, doubt = self.recorded.of(self._events.blocks[k], self.scanner, self._events.names[k])
+            if doubt:
+                self.doubt(doubt)
+            # These are counted before coincidences are made of them.
+            return (found * self._own.ready ** 0.5).astype(numpy.float32)
+        if self.sums is None or not self.sums[k].any():
+            return None
+        return self.pet.singles(self.sums[k], self.found[k].duration, window=window)
+
+    @contextlib.contextmanager
+    def _of_randoms(self, pet):
+        """Within it a plan's pairs are those of randoms: of single photons that the file has they do not have trues' efficiencies."""
+        own = self.recorded and self.scanner.pairs is not None
+        if own:
+            pet.set_pairs(*self._own.randoms)
+        yield
+        if own:
+            pet.set_pairs(*self.scanner.pairs)
 
     def _read(self, events, count):
         numbers, dropped, first = numpy.zeros((2, count), int), [None] * count, [0] * count
@@ -97,7 +133,7 @@ def _restored(counts, own, other, total):
     return float(factor)
 
 
-def _check_counts(found, events, sums, doubt):
+def _check_counts(found, events, sums, recorded, doubt):
     """What no image at all can be made of is an error; of single frames it is told."""
     prompts, delays = sum(of.prompts for of in found), sum(of.delays for of in found)
     frames = len(found) > 1
@@ -105,8 +141,8 @@ def _check_counts(found, events, sums, doubt):
         raise wrong(ValueError, f"there are no events{' in any frame' if frames else ''}")
     if not prompts:
         raise wrong(ValueError, f"there are delays without prompts: {delays} delayed coincidences, of which alone no image can be made")
-    if sums is not None and not delays:
-        raise wrong(ValueError, "there are prompts without delays, of which randoms are made: pass randoms=False (--no-randoms) if there are none, or they were taken off")
+    if sums is not None and not delays and not recorded:
+        raise wrong(ValueError, "there are prompts without delays, and without rates of single photons, of which randoms are made: pass randoms=False (--no-randoms) if there are none, or they were taken off")
     if not sum(of.counted for of in found):
         raise wrong(ValueError, f"none of {prompts} prompts are in the lattice: {found[0].dropped}")
     for k, of in enumerate(found):
@@ -116,5 +152,5 @@ def _check_counts(found, events, sums, doubt):
             doubt(f"no block of events begins in {events.names[k]}: its image is NaN")
         elif events.whole and not of.counted:
             doubt(f"there are no {'prompts in the lattice' if of.prompts else 'prompts'} in {events.names[k]}: its image is 0")
-        elif of.counted and sums is not None and not sums[k].any():
+        elif of.counted and sums is not None and not recorded and not sums[k].any():
             doubt(f"there are prompts without delays in the field of view{f' in {events.names[k]}' if frames else ''}: there are taken to be no randoms")

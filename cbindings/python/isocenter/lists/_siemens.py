@@ -83,7 +83,6 @@ class Siemens(List):
         doubts, keys = self._doubts(first or 0, duration), self._found.keys
         reading = TimedReading(self.path, (0.0, duration), self._chunks(first, timed, delays, doubts), frames, doubts)
         reading.moves = keys.number("start horizontal bed position (mm)", default=0.0) != keys.number("end horizontal bed position (mm)", "start horizontal bed position (mm)", default=0.0)
-        reading.has_dead_time = keys.whole("%total number of singles blocks", default=0.0) > 0
         return reading
 
     def close(self):
@@ -138,6 +137,8 @@ class Siemens(List):
         half_life, isotope = keys.number("isotope gamma halflife (sec)", default=0.0), self.said.isotope
         if isotope and half_life > 0 and not abs(half_life / isotope.half_life - 1) <= _ALIKE:
             told.append(f"the header has a half-life of {half_life:g} s, and {isotope.name} has {isotope.half_life:g} s, which is taken: pass half_life for another")
+        if keys.whole("%total number of singles blocks", default=0.0) > 0:
+            told.append("the list has words of single photons' rates, by which dead times would be known, and which are not used: pass live, the part of the time in which the scanner was ready")
         if bed:
             told.append(f"the bed was at {bed:g} mm, which is not in the image's place: its centre is in the scanner's frame")
         return told

@@ -4,6 +4,8 @@ import numpy
 from ..errors import wrong
 from ..lists._reading import UNKNOWN, Part, Reading
 from . import _exam, _file, _yardl
+from ._alive import DeadTimes
+from ._singles import Singles, has_singles
 from ._times import Times
 from ._values import numbers
 
@@ -22,7 +24,7 @@ class Events(Reading):
     frames : array or None
         (frames, 2) of start and end, ascending, s: a block of events is of the frame in which it begins. None: one of all.
     delays : bool
-        Whether delayed coincidences are brought, too.
+        Whether delayed coincidences are brought, too, and single photons noted.
 
     Attributes
     ----------
@@ -44,7 +46,7 @@ class Events(Reading):
             self._times = Times(self.header.scanner)
             self.has_prompts, self.has_delays = (_file.stored(self.header.scanner, kind) for kind in ("prompt", "delayed"))
         self._counts = numpy.diff([*self.scanner.first, len(self.scanner.positions)])
-        self._kinds = 2 if delays and self.has_delays else 1
+        self._kinds, self._wants_singles = 2 if delays and self.has_delays else 1, delays
         self.seconds, self._cut, self._number, self._overlaps = [numpy.inf, -numpy.inf], {}, 0, 0
         # Events of types of modules that there are not.
         self._strange = 0
@@ -67,7 +69,7 @@ class Events(Reading):
         with _file.open_file(self._path) as reader, reader.understood():
             reader.read_header()
             for block in self._whole(reader.read_time_blocks()):
-                self.has_dead_time |= hasattr(block, "alive_time_fractions")
+                self._note(block)
                 if hasattr(block, "transform") or hasattr(block, "transforms"):
                     moved = getattr(block, "transforms", None) or [getattr(block, "transform", None)]
                     place = (hasattr(block, "transforms"), *(numbers(t.matrix, "places of bed and gantry").tobytes() for t in moved if t is not None))
@@ -81,6 +83,15 @@ class Events(Reading):
                 if len(kinds):
                     crystals, times, widths = (numpy.concatenate(columns) for columns in zip(*listed))
                     yield crystals, times, kinds, numpy.full(len(kinds), frame), widths
+
+    def _note(self, block):
+        """What is not events: dead times, and single photons where randoms may be made of them."""
+        if hasattr(block, "alive_time_fractions"):
+            self.alive = self.alive or DeadTimes(self._path, self.header.scanner, self._counts, self.scanner.energies)
+            self.alive.add(block)
+        elif self._wants_singles and has_singles(block):
+            self.singles = self.singles or Singles(self._path, self.header.scanner)
+            self.singles.add(block)
 
     def _whole(self, blocks):
         """Blocks up to where the file ends, which may be early: a scan that was stopped, or a copy."""

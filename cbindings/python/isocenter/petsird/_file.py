@@ -171,10 +171,23 @@ def _widest(values, what, doubts, otherwise, join):
 
 def _efficiencies(found, crystals, energies):
     """Of all crystals. A pair's efficiency is the product of two bins', so that it is a product of sums over bins of energy, too."""
-    lists = (found.detection_bin_efficiencies or [])[:len(energies)]
-    if not any(len(of_type) for of_type in lists):
+    if not any(len(of_type) for of_type in (found.detection_bin_efficiencies or [])[:len(energies)]):
         return None
-    sums = []
+    return numpy.concatenate([values.sum(axis=1) for values in _of_bins(found, crystals, energies)])
+
+
+def bins_of(found, crystals, energies):
+    """Of each type of modules (crystals, energy bins), which part of what a crystal detects each bin does."""
+    made = []
+    for values in _of_bins(found, crystals, energies):
+        sums = values.sum(axis=1, keepdims=True)
+        made.append(numpy.where(sums > 0, values / numpy.where(sums > 0, sums, 1), 1 / values.shape[1]))
+    return made
+
+
+def _of_bins(found, crystals, energies):
+    """Efficiencies of each type of modules (crystals, energy bins), 1 of one that has none."""
+    lists, made = (found.detection_bin_efficiencies or [])[:len(energies)], []
     for kind, (count, bins) in enumerate(zip(crystals, energies)):
         values = numbers(lists[kind] if kind < len(lists) else [], "detection efficiencies")
         if not values.size:
@@ -184,8 +197,8 @@ def _efficiencies(found, crystals, energies):
                                     f"need {count * bins}")
         if (values < 0).any():
             raise wrong(ValueError, f"modules of type {kind} have detection efficiencies below 0")
-        sums.append(values.reshape(count, bins).sum(axis=1))
-    return numpy.concatenate(sums)
+        made.append(values.reshape(count, bins))
+    return made
 
 
 def _square(transform):

@@ -3,7 +3,7 @@ import numpy
 
 from ..errors import wrong
 from ..lists._pairs import Pairs
-from ._values import numbers
+from ._values import Strange, numbers
 
 
 def pairs_of(scanner, energies):
@@ -18,11 +18,16 @@ def pairs_of(scanner, energies):
     counts = [len(kind.transforms) for kind in kinds]
     elements = [len(kind.object.detecting_elements.transforms) for kind in kinds]
     first = numpy.concatenate([[0], numpy.cumsum(counts)])
-    modules = numpy.concatenate([numpy.repeat(start + numpy.arange(n), size) for start, n, size in zip(first, counts, elements)])
+    modules = modules_of(scanner.scanner_geometry)
     groups, values = numpy.zeros((first[-1], first[-1]), numpy.uint32), []
     for a, row in enumerate(tables[:len(kinds)]):
         for b, table in enumerate(row[:a + 1]):
-            whole = _rectangle(table, (counts[a], counts[b]), (a, b))
+            try:
+                whole = rectangle(table, (counts[a], counts[b]), a == b, int, -1)
+            except Strange:
+                raise wrong(ValueError, f"modulePairSGIDLUT of types {a} and {b} is not of their {counts[a]} and {counts[b]} modules") from None
+            if whole.max(initial=-1) >= whole.size:
+                raise wrong(ValueError, f"modulePairSGIDLUT of types {a} and {b} has group {whole.max()} of {whole.size} pairs of modules at most")
             at = numpy.s_[first[a]:first[a + 1], first[b]:first[b + 1]]
             groups[at] = numpy.where(whole < 0, 0, whole + 1 + len(values))
             vectors = found.module_pair_efficiencies_vectors or []
@@ -46,16 +51,21 @@ def pairs_of(scanner, energies):
     return Pairs(modules, groups, tables)
 
 
-def _rectangle(table, shape, kinds):
-    """Groups of modules' pairs, -1 of those that there are not; of one type rows end at the diagonal, but for versions before 0.10."""
-    whole, same = numpy.full(shape, -1), kinds[0] == kinds[1]
+def modules_of(geometry):
+    """The module of each crystal, numbered by type."""
+    kinds = geometry.replicated_modules
+    counts, elements = [len(kind.transforms) for kind in kinds], [len(kind.object.detecting_elements.transforms) for kind in kinds]
+    return numpy.repeat(numpy.arange(sum(counts)), numpy.repeat(elements, counts))
+
+
+def rectangle(table, shape, same, kind, other):
+    """Values of pairs of modules, `other` of those that there are not; of the same type rows end at the diagonal, but for versions before 0.10. Strange of other lengths."""
+    whole = numpy.full(shape, other, kind)
     if len(table) != shape[0] or any(len(row) not in ((k + 1, shape[1]) if same else (shape[1],)) for k, row in enumerate(table)):
-        raise wrong(ValueError, f"modulePairSGIDLUT of types {kinds[0]} and {kinds[1]} is not of their {shape[0]} and {shape[1]} modules")
+        raise Strange(f"with rows of {len(table)} modules")
     for k, (to, row) in enumerate(zip(whole, table)):
         end = k + 1 if same else shape[1]
         to[:end] = row[:end]
-    if whole.max(initial=-1) >= whole.size:
-        raise wrong(ValueError, f"modulePairSGIDLUT of types {kinds[0]} and {kinds[1]} has group {whole.max()} of {whole.size} pairs of modules at most")
     return whole
 
 

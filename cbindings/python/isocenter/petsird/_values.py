@@ -4,6 +4,10 @@ import numpy
 from ..errors import wrong
 
 
+class Strange(Exception):
+    """What is wrong of a block of time, in words that end a sentence."""
+
+
 def numbers(values, what):
     """An array of float64, finite."""
     try:
