@@ -2,6 +2,7 @@
 import os
 
 from ..errors import wrong
+from ..petsird import _hdf5
 from ..petsird._list import PETSIRD
 from . import _castor, _safir, _unpacked
 from ._castor import CASToR
@@ -63,7 +64,7 @@ def _kind(path):
         return CASToR
     if not begun:
         raise wrong(ValueError, f"{path} is empty")
-    for there, kind in ((begun.startswith(b"yardl"), PETSIRD), (begun.startswith(b"root"), GATE), (_safir.is_list(begun) or _safir.is_parameters(begun), SAFIR),
+    for there, kind in ((begun.startswith(b"yardl") or (begun.startswith(_hdf5.MAGIC) and _hdf5.is_protocol(path, begun)), PETSIRD), (begun.startswith(b"root"), GATE), (_safir.is_list(begun) or _safir.is_parameters(begun), SAFIR),
                         (_castor.is_header(begun), CASToR)):
         if there:
             return kind

@@ -2,8 +2,8 @@
 import os
 
 #: What files begin with, or have near their beginning.
-_BEGINS = ((b"\x89HDF\r\n\x1a\n", "is an HDF5 file, as lists of GE's scanners are: STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"),
-           (b"{", "may be PETSIRD in JSON: convert it to the binary form"))
+_BEGINS = ((b"\x89HDF\r\n\x1a\n", "is an HDF5 file without PETSIRD's group, as lists of GE's scanners are: STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"),
+           (b"{", "may be PETSIRD in JSON: convert it to the binary form or to HDF5"))
 _PETLINK = "is a header of a Siemens list (PETLINK): STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"
 _WITHIN = ((b"%sms-mi", _PETLINK), (b"petlink", _PETLINK), (b"root header", "is STIR's header of a ROOT file: give the ROOT file itself"),
            (b"!interfile", "is an Interfile header of an image or of sinograms: there are no events in it"))

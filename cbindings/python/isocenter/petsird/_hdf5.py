@@ -43,10 +43,9 @@ class Tree:
             import h5py
         except ImportError:
             raise wrong(ImportError, f"{path} is an HDF5 file, which needs the package h5py: pip install h5py; the program isocenter pet reads PETSIRD in HDF5 without") from None
-        self._close = contextlib.ExitStack()
+        self._h5py, self._close = h5py, contextlib.ExitStack()
         try:
             with _structure("it"):
-                self._hard = h5py.HardLink
                 self._file = self._close.enter_context(h5py.File(path, "r"))
                 found = [name for name in self._file if self._is_hard(self._file, name) and isinstance(self._file[name], h5py.Group) and _SCHEMA in self._file[name]]
                 if not found:
@@ -71,7 +70,7 @@ class Tree:
 
     def step(self, name):
         """Where the value of a step is."""
-        dataset = self._dataset(self._group, name)
+        dataset = self._within(self._group, name)
         with _structure(f"its {name}"):
             of, begin, shape, size = layout(dataset.id.get_type()), dataset.id.get_offset(), dataset.shape, dataset.id.get_storage_size()
         if shape != () or begin is None or size != of.size:
@@ -80,14 +79,13 @@ class Tree:
 
     def stream(self, name):
         """Where each item of a stream of several types is."""
-        with _structure(f"its {name}"):
-            group = self._group[name] if self._is_hard(self._group, name) else {}
-        index = _Elements(self._heaps, self._dataset(group, "$index"))
+        group = self._within(self._group, name, "Group")
+        index = _Elements(self._heaps, self._within(group, "$index"))
         begins = index.of.named(("type", "offset"))
         symbols = begins[0][1].symbols
         if symbols is None or [of.number for _, of in begins] != [numpy.dtype("i1"), numpy.dtype("<u8")]:
             raise Damaged(f"its {name} have no index as yardl writes it")
-        types = {kind: _Elements(self._heaps, self._dataset(group, of)) for kind, of in symbols.items() if kind >= 0}
+        types = {kind: _Elements(self._heaps, self._within(group, of)) for kind, of in symbols.items() if kind >= 0}
         entry = numpy.dtype({"names": ["type", "offset"], "formats": [of.number for _, of in begins], "offsets": [begin for begin, _ in begins], "itemsize": index.of.size})
         nullable, first, seen = -1 in symbols, 0, dict.fromkeys(types, 0)
         while first < index.count:
@@ -106,14 +104,13 @@ class Tree:
                 raise Damaged(f"{types[kind].count} of {symbols[kind]} were written, and {count} of them are in the index")
 
     def _is_hard(self, group, name):
-        """Others may lead to other files."""
-        return isinstance(group.get(name, getlink=True), self._hard)
+        """Other links may lead to other files."""
+        return isinstance(group.get(name, getlink=True), self._h5py.HardLink)
 
-    def _dataset(self, group, name):
-        import h5py
+    def _within(self, group, name, kind="Dataset"):
         with _structure(f"its {name}"):
-            if not self._is_hard(group, name) or not isinstance(group[name], h5py.Dataset):
-                raise Damaged(f"there is no {name}")
+            if name not in group or not self._is_hard(group, name) or not isinstance(group[name], getattr(self._h5py, kind)):
+                raise Damaged(f"it has no {name} in its {group.name}")
             return group[name]
 
 

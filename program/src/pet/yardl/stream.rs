@@ -1,5 +1,6 @@
 //! A file's bytes, of which few are in memory at a time.
 
+use super::kinds::{AXES, Kind};
 use super::damaged;
 use anyhow::{Context, Result};
 use std::fs::File;
@@ -54,6 +55,15 @@ impl Stream {
         self.at += count;
     }
 
+    /// Whether so many bytes follow, and are these.
+    pub(super) fn begins_with(&mut self, bytes: &[u8]) -> Result<bool> {
+        if self.left() < bytes.len() as u64 {
+            return Ok(false);
+        }
+        self.fill(bytes.len())?;
+        Ok(self.seen().starts_with(bytes))
+    }
+
     /// Brings so many bytes into memory at least.
     pub(super) fn fill(&mut self, count: usize) -> Result<()> {
         let have = self.data.len() - self.at;
@@ -89,7 +99,7 @@ impl Stream {
     }
 
     /// Goes on after so many bytes.
-    pub fn skip(&mut self, count: u64) -> Result<()> {
+    pub(super) fn pass_over(&mut self, count: u64) -> Result<()> {
         if count > self.left() {
             damaged!("its end at byte {}", self.size);
         }
@@ -149,6 +159,46 @@ impl Stream {
             damaged!("its end at byte {}, where {count} of what begins at byte {} do not fit", self.size, self.place());
         }
         Ok(())
+    }
+
+    /// Which of so many cases of a union follows.
+    pub fn case(&mut self, count: usize) -> Result<usize> {
+        let at = usize::from(self.byte()?);
+        if at >= count {
+            damaged!("case {at} of {count} before byte {}", self.place());
+        }
+        Ok(at)
+    }
+
+    /// Of an array.
+    pub(super) fn shape(&mut self, axes: Option<&[Option<u64>]>) -> Result<Vec<u64>> {
+        let any;
+        let axes = match axes {
+            Some(axes) => axes,
+            None => {
+                let count = self.whole(64)?;
+                if count > AXES as u64 {
+                    damaged!("an array of {count} axes before byte {}", self.place());
+                }
+                any = vec![None; count as usize];
+                &any
+            }
+        };
+        axes.iter().map(|size| size.map_or_else(|| self.count(), Ok)).collect()
+    }
+
+    pub(super) fn number(&mut self, kind: &Kind) -> Result<f64> {
+        let folded = |value: u64| (value >> 1) as i64 ^ -((value & 1) as i64);
+        Ok(match kind {
+            Kind::F32 => f32::from_le_bytes(self.array()?).into(),
+            Kind::F64 => f64::from_le_bytes(self.array()?),
+            Kind::I8 => (self.byte()? as i8).into(),
+            Kind::U8 => self.byte()?.into(),
+            Kind::Bool => f64::from(u8::from(self.byte()? != 0)),
+            Kind::Whole(bits) => self.whole(*bits)? as f64,
+            Kind::Folded(bits) => folded(self.whole(*bits)?) as f64,
+            _ => damaged!("a schema with {kind} where a number must be"),
+        })
     }
 
     pub fn text(&mut self) -> Result<String> {
