@@ -324,14 +324,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    fn list(
-        &mut self,
-        list: &mut At,
-        mut count: u64,
-        types: [usize; 2],
-        kind: Kind,
-        to: &mut dyn Pass,
-    ) -> Result<()> {
+    fn list(&mut self, list: &mut At, mut count: u64, types: [usize; 2], kind: Kind, to: &mut dyn Pass) -> Result<()> {
         while count > 0 {
             let room = AT_ONCE - self.batches[kind as usize].len;
             if room == 0 {

@@ -19,7 +19,9 @@ impl Stream {
             }
             Kind::Record(record) => record.kinds.iter().try_for_each(|kind| self.skip(kind, counted)),
             Kind::Enumeration(_, base) => self.skip(base, counted),
-            Kind::Union(cases) => cases[self.case(cases.len())?].as_ref().map_or(Ok(()), |kind| self.skip(kind, counted)),
+            Kind::Union(cases) => {
+                cases[self.case(cases.len())?].as_ref().map_or(Ok(()), |kind| self.skip(kind, counted))
+            }
             Kind::Vector(item, length) => {
                 let count = length.map_or_else(|| self.count(), Ok)?;
                 self.skip_many(item, count, counted)

@@ -1,7 +1,7 @@
 //! A file's bytes, of which few are in memory at a time.
 
-use super::kinds::{AXES, Kind};
 use super::damaged;
+use super::kinds::{AXES, Kind};
 use anyhow::{Context, Result};
 use std::fs::File;
 use std::io::{ErrorKind, Read, Seek, SeekFrom};

@@ -99,9 +99,7 @@ impl Elements {
         let (mut skipped, mut address, mut length) = (0, u64::MAX, 0);
         let status = hdf5_metno::sync::sync(|| {
             // SAFETY: the library's lock is held, the dataset is open and has one axis.
-            unsafe {
-                H5Dget_chunk_info_by_coord(self.dataset.id(), &first, &mut skipped, &mut address, &mut length)
-            }
+            unsafe { H5Dget_chunk_info_by_coord(self.dataset.id(), &first, &mut skipped, &mut address, &mut length) }
         });
         if status < 0 || address == u64::MAX || Some(length) != self.chunk.checked_mul(self.of.size) {
             damaged!("elements of its {} from {first} on that were never written", self.dataset.name());

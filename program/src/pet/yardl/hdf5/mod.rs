@@ -15,9 +15,9 @@ use super::damaged;
 use crate::words;
 use anyhow::Result;
 use elements::{Elements, dataset, is_here, only};
-use heaps::Heaps;
 use hdf5_metno::plist::file_create::Sizeof;
 use hdf5_metno::{File, Group};
+use heaps::Heaps;
 use layout::Form;
 use std::path::Path;
 use types::Number;
@@ -99,7 +99,18 @@ impl Tree {
         let types = symbols.iter().map(|(_, of)| Elements::new(dataset(&group, of)?)).collect::<Result<Vec<_>>>()?;
         let seen = vec![0; types.len()];
         let names = symbols.into_iter().map(|(_, of)| of).collect();
-        Ok(Items { heaps: &self.heaps, index, begins, nullable, types, names, seen, next: 0, entries: Vec::new(), at: 0 })
+        Ok(Items {
+            heaps: &self.heaps,
+            index,
+            begins,
+            nullable,
+            types,
+            names,
+            seen,
+            next: 0,
+            entries: Vec::new(),
+            at: 0,
+        })
     }
 }
 

@@ -3,8 +3,8 @@
 use super::heaps::{Heaps, Place};
 use super::layout::{Form, Layout, REFERENCE};
 use super::types::Number;
-use crate::pet::yardl::kinds::{AXES, Kind};
 use crate::pet::yardl::damaged;
+use crate::pet::yardl::kinds::{AXES, Kind};
 use anyhow::{Context, Result};
 use std::rc::Rc;
 use std::sync::Arc;
@@ -153,7 +153,8 @@ impl<'a> Node<'a> {
         let (Some(begins), Data::Stored(place, done)) = (found, &mut self.data) else {
             return Err(self.of.other(&format!("{columns} numbers")));
         };
-        let count = most.min((to.len() / columns) as u64).min((AT_ONCE / size).max(1)).min((place.count - *done) / size);
+        let count =
+            most.min((to.len() / columns) as u64).min((AT_ONCE / size).max(1)).min((place.count - *done) / size);
         let bytes = self.heaps.bytes(Place { begin: place.begin + *done, count: count * size })?;
         *done += count * size;
         for (row, to) in bytes.chunks_exact(size as usize).zip(to.chunks_exact_mut(columns)) {

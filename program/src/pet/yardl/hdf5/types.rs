@@ -106,7 +106,8 @@ impl Type {
     pub fn value(&self, member: u32) -> Option<i8> {
         // SAFETY: the type is open, and its values have no more than eight bytes.
         let mut bytes = [0i8; 8];
-        let is_right = self.size() <= 8 && unsafe { H5Tget_member_value(self.0, member, bytes.as_mut_ptr().cast()) } >= 0;
+        let is_right =
+            self.size() <= 8 && unsafe { H5Tget_member_value(self.0, member, bytes.as_mut_ptr().cast()) } >= 0;
         is_right.then_some(bytes[0])
     }
 
