@@ -95,9 +95,11 @@ fn number(of: &str) -> Kind {
         "bool" | "uint8" => (*H5T_STD_U8LE, 1),
         "int32" => (*H5T_STD_I32LE, 4),
         "uint32" => (*H5T_STD_U32LE, 4),
+        "int64" | "datetime" => (*H5T_STD_I64LE, 8),
+        "uint64" | "size" => (*H5T_STD_U64LE, 8),
         other => panic!("{other}"),
     };
-    let (is_fixed, is_folded) = (of.starts_with("float") || size == 1, of == "int32");
+    let (is_fixed, is_folded) = (of.starts_with("float") || size == 1, ["int32", "int64", "datetime"].contains(&of));
     let pack = move |packing: &mut Packing| {
         if is_fixed {
             return packing.take(size);
