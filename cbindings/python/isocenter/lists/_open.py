@@ -42,7 +42,7 @@ def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree
     ValueError
         Of a file of another kind, which names what converts it; of one that is empty or damaged; of words that are for another kind of files.
     ImportError
-        Of a ROOT file, without the package uproot.
+        Of a ROOT file without the package uproot, and of PETSIRD in HDF5 without h5py.
     """
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for name in exclude:
