@@ -21,13 +21,16 @@ use std::rc::Rc;
 /// Elements of a chunk.
 const CHUNK: u64 = 4;
 
+/// Takes a value of the binary form, and gives its bytes in memory.
+type Pack = dyn Fn(&mut Packing) -> Vec<u8>;
+
 /// What is written of a type.
 #[derive(Clone)]
 struct Kind {
     of: hid_t,
     size: usize,
     align: usize,
-    pack: Rc<dyn Fn(&mut Packing) -> Vec<u8>>,
+    pack: Rc<Pack>,
 }
 
 /// The bytes of a file in the binary form, and what packed bytes point to.

@@ -55,7 +55,7 @@ class Node:
 
     def case(self, cases):
         """Which of the cases of a union there is, and where its value is."""
-        fields, nullable = dict(self._of.fields or {}), cases[0] is None
+        fields, nullable = dict(self._of.fields or {}), cases[:1] == [None]
         if len(cases) == 2 and nullable and fields.keys() == {"has_value", "value"}:
             return int(self._part(fields["has_value"])._byte("<u1") != 0), self._part(fields["value"])
         if "$type" not in fields or len(fields) != 1 + len(cases) - nullable:

@@ -2,7 +2,6 @@
 
 use super::hdf5::Node;
 use super::kinds::Kind;
-use super::value::{Reader, Value};
 use super::{Stream, damaged};
 use anyhow::Result;
 
@@ -13,11 +12,6 @@ pub enum At<'a> {
 }
 
 impl At<'_> {
-    /// The value.
-    pub fn value(&mut self, kind: &Kind) -> Result<Value> {
-        Reader::new(self.size()).read(self, kind)
-    }
-
     /// Goes on after it.
     pub fn leave_out(&mut self, kind: &Kind) -> Result<()> {
         match self {
@@ -121,7 +115,7 @@ impl At<'_> {
     }
 
     /// Bytes of the file.
-    fn size(&self) -> u64 {
+    pub(super) fn size(&self) -> u64 {
         match self {
             Self::Bytes(stream) => stream.size(),
             Self::Tree(node) => node.size(),

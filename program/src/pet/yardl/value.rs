@@ -26,6 +26,13 @@ pub enum Value {
 const A_BYTE: u64 = 8;
 const ANYHOW: u64 = 1 << 16;
 
+impl At<'_> {
+    /// The value.
+    pub fn value(&mut self, kind: &Kind) -> Result<Value> {
+        Reader::new(self.size()).read(self, kind)
+    }
+}
+
 /// Makes values, as many as a file can have.
 pub(super) struct Reader {
     room: u64,

@@ -84,25 +84,25 @@ impl<'a> Node<'a> {
 
     /// Which of the cases of a union there is, and where its value is.
     pub fn case(&mut self, cases: &[Option<Kind>]) -> Result<(usize, Self)> {
-        let of = self.of.clone();
-        let Form::Record(fields) = &of.form else { return Err(of.other("one of several types")) };
+        let of_all = self.of.clone();
+        let Form::Record(fields) = &of_all.form else { return Err(of_all.other("one of several types")) };
         let nullable = usize::from(matches!(cases.first(), Some(None)));
-        if cases.len() == 2 && nullable == 1 && fields.len() == 2 && of.field("hasvalue").is_ok() {
+        if cases.len() == 2 && nullable == 1 && fields.len() == 2 && of_all.field("hasvalue").is_ok() {
             let has = self.field("hasvalue")?.number(&Kind::Bool, 0)? != 0.0;
             return Ok((has.into(), self.field("value")?));
         }
         let values: Vec<_> = fields.iter().filter(|(name, ..)| name != "$type").collect();
         if values.len() + nullable != cases.len() {
-            return Err(of.other(&format!("one of {} types", cases.len())));
+            return Err(of_all.other(&format!("one of {} types", cases.len())));
         }
         let at = self.field("$type")?.number(&Kind::I8, 0)?;
         let case = at + nullable as f64;
         if !(0.0..cases.len() as f64).contains(&case) {
             damaged!("case {case} of {}", cases.len());
         }
-        // Nothing has no value; any other is not read.
-        let (_, begin, of) = values[at.max(0.0) as usize];
-        Ok((case as usize, self.part(*begin, of.clone())?))
+        // Nothing has no value: what is given for it is not read.
+        let value = values.get(at.max(0.0) as usize).map_or((0, &of_all), |(_, begin, of)| (*begin, of));
+        Ok((case as usize, self.part(value.0, value.1.clone())?))
     }
 
     /// How many items a vector has, and where they are.
