@@ -128,7 +128,7 @@ class Trees(unittest.TestCase):
             made.set_deflate(1)
             dataset = h5py.h5d.create(file["PETSIRD/timeBlocks"].id, b"$index", kind, h5py.h5s.create_simple(values.shape), made)
             dataset.write(h5py.h5s.ALL, h5py.h5s.ALL, values)
-        self.says(r"its /PETSIRD/timeBlocks/\$index is compressed, or stored in another way than yardl does: h5repack")
+        self.says(r"scan.h5 has no blocks of time that can be read: its /PETSIRD/timeBlocks/\$index is compressed, or stored in another way than yardl does: h5repack")
         self.write()
         with open(self.tree, "r+b") as file:
             file.truncate(os.path.getsize(self.tree) // 2)

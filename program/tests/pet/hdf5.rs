@@ -83,6 +83,15 @@ fn others_in_hdf5_are_told() {
     let (told, status) = refused(&[text(&list)]);
     assert!(status == 3 && told.contains("it cannot be read as HDF5") && told.contains("truncated file"), "{told}");
     tree::write(&list, &binary(), usize::MAX);
+    let file = hdf5_metno::File::open_rw(&list).expect("a file");
+    file.relink("PETSIRD/timeBlocks", "elsewhere").expect("a group elsewhere");
+    drop(file);
+    let (told, status) = refused(&[&[text(&list), "-o", text(&folder.path("image.npy"))][..], &QUICK].concat());
+    assert!(
+        status == 3 && told.contains("scan.h5 has no blocks of time that can be read: it has no timeBlocks"),
+        "{told}"
+    );
+    tree::write(&list, &binary(), usize::MAX);
     let group = hdf5_metno::File::open_rw(&list).expect("a file").group("PETSIRD").expect("a group");
     group.attr("$yardl_format_version").expect("a version").write_scalar(&2).expect("a version");
     drop(group);

@@ -87,6 +87,9 @@ class Tree:
             raise Damaged(f"its {name} have no index as yardl writes it")
         types = {kind: _Elements(self._heaps, self._within(group, of)) for kind, of in symbols.items() if kind >= 0}
         entry = numpy.dtype({"names": ["type", "offset"], "formats": [of.number for _, of in begins], "offsets": [begin for begin, _ in begins], "itemsize": index.of.size})
+        return self._items(name, index, entry, symbols, types)
+
+    def _items(self, name, index, entry, symbols, types):
         nullable, first, seen = -1 in symbols, 0, dict.fromkeys(types, 0)
         while first < index.count:
             entries = numpy.frombuffer(index.bytes(first, _ENTRIES), entry)

@@ -3,7 +3,7 @@
 use super::{Opened, Scanner};
 use crate::pet::told::general;
 use crate::pet::yardl::{At, Damaged, Items, Kind as Type, Value};
-use anyhow::{Result, bail, ensure};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
 
@@ -163,7 +163,9 @@ impl<'a> Reader<'a> {
     /// Reads blocks up to an end, or all. Gives the end to which they have to be read once more.
     fn all(&mut self, opened: &mut Opened, end: Option<End>, to: &mut dyn Pass) -> Result<Option<End>> {
         let Type::Union(cases) = opened.file.steps[1].kind.clone() else { bail!("its time blocks are of one kind") };
-        let mut items = opened.file.items(1)?;
+        let shown = opened.path.display();
+        let items = opened.file.items(1).with_context(|| format!("{shown} has no blocks of time that can be read"));
+        let mut items = items.map_err(crate::status::unreadable)?;
         let mut blocks = 0;
         loop {
             if let Some((_, words)) = end.as_ref().filter(|(last, _)| *last == blocks) {
