@@ -484,7 +484,7 @@ class GATE(Files):
 
 class Others(Files):
     def test_other_files_are_named(self):
-        for name, data, words in (("scan.h5", b"\x89HDF\r\n\x1a\n" + bytes(100), "is an HDF5 file, as lists of GE's scanners are"), ("scan.l.hdr", b"!INTERFILE:=\n%SMS-MI header name space:=PETLINK", "no line 'name of data file"),
+        for name, data, words in (("scan.h5", b"\x89HDF\r\n\x1a\n" + bytes(100), "is an HDF5 file without PETSIRD's group, as lists of GE's scanners are"), ("scan.l.hdr", b"!INTERFILE:=\n%SMS-MI header name space:=PETLINK", "no line 'name of data file"),
                                   ("scan.hroot", b"ROOT header := \n", "no line 'name of data file"), ("scan.hs", b"!INTERFILE :=\n!imaging modality := PT\n", "there are no events in it"),
                                   ("scan.ptd", bytes(100), "does not end in LARGE_PET_LM_RAWDATA"), ("other.l", bytes(100), "there is no other.l.hdr beside it"),
                                   ("scan.bin", bytes(100), "PET.deposit_crystals takes arrays"), ("scan.txt", b"hello", "no list that can be read: there are PETSIRD, CASToR"), ("scan.json", b'{"yardl":', "JSON"),

@@ -71,8 +71,8 @@ class Files(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         import isocenter.petsird
-        from isocenter.petsird import _events, _exam, _file, _yardl
-        cls.module, cls.events, cls.exam, cls.file, cls.yardl = isocenter.petsird, _events, _exam, _file, _yardl
+        from isocenter.petsird import _bytes, _events, _exam, _file
+        cls.module, cls.events, cls.exam, cls.file, cls.bytes = isocenter.petsird, _events, _exam, _file, _bytes
         cls.folder = tempfile.TemporaryDirectory()
         cls.addClassCleanup(cls.folder.cleanup)
         cls.path = os.path.join(cls.folder.name, "scan.petsird")
@@ -109,14 +109,14 @@ class Files(unittest.TestCase):
         coded = b"".join(varint(value) for value in values)
         with open(self.path, "wb") as file:
             file.write(coded * 1000)
-        with mock.patch.object(self.yardl, "_AT_ONCE", 1001), open(self.path, "rb") as file:
-            stream = self.yardl.Stream(file)
+        with mock.patch.object(self.bytes, "_AT_ONCE", 1001), open(self.path, "rb") as file:
+            stream = self.bytes.Stream(file)
             np.testing.assert_array_equal(stream.wholes(len(values) * 1000, 32), np.tile(values, 1000))
             self.assertEqual(stream.left, 0)
         with open(self.path, "wb") as file:
             file.write(varint(2 ** 32))
-        with open(self.path, "rb") as file, self.assertRaisesRegex(self.yardl.Damaged, "more than 32 bits"):
-            self.yardl.Stream(file).wholes(1, 32)
+        with open(self.path, "rb") as file, self.assertRaisesRegex(self.bytes.Damaged, "more than 32 bits"):
+            self.bytes.Stream(file).wholes(1, 32)
 
     def test_what_is_whole_is_read(self):
         blocks = [(k * 100, events(300, k), events(100, k + 9)) for k in range(3)]

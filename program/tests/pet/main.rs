@@ -5,9 +5,11 @@ mod damaged;
 mod doubts;
 #[path = "../folder/mod.rs"]
 mod folder;
+mod hdf5;
 mod images;
 mod refused;
 mod scans;
+mod tree;
 mod truth;
 #[allow(dead_code)] // Part of another crate elsewhere.
 #[path = "../../../fuzz/src/readers/petsird/writer.rs"]

@@ -21,7 +21,7 @@ fn files_that_are_none() {
     assert!(of(b"").contains("it is empty"));
     assert!(of(b"PETSIRD").contains("does not begin with yardl"));
     assert!(of(b"\x1f\x8b\x08\0\0\0\0\0").contains("compressed by gzip, and damaged"));
-    assert!(of(b"\x89HDF\r\n\x1a\n....").contains("in HDF5, convert it to the binary format"));
+    assert!(of(b"\x89HDF\r\n\x1a\n....").contains("it cannot be read as HDF5"));
     assert!(of(b"{\"protocol\"").contains("PETSIRD in JSON"));
     assert!(of(b"yardl\x02\0\0\0").contains("version 2 of yardl"));
     assert!(of(b"yardl\x01\0\0\0\x03{}}").contains("a schema that cannot be read"));

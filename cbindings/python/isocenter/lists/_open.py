@@ -2,6 +2,7 @@
 import os
 
 from ..errors import wrong
+from ..petsird import _hdf5
 from ..petsird._list import PETSIRD
 from . import _castor, _hroot, _safir, _siemens, _unpacked
 from ._castor import CASToR
@@ -46,7 +47,7 @@ def open_list(path, *, scanner=None, depth=None, duration=None, exclude=(), tree
     ValueError
         Of a file of another kind, which names what converts it; of one that is empty or damaged; of words that are for another kind of files.
     ImportError
-        Of a ROOT file, without the package uproot, or of DICOM without pydicom.
+        Of a ROOT file without the package uproot, of DICOM without pydicom, and of PETSIRD in HDF5 without h5py.
     """
     exclude = (exclude,) if isinstance(exclude, str) else tuple(exclude)
     for name in exclude:
@@ -68,7 +69,8 @@ def _kind(path):
         return CASToR
     if not begun:
         raise wrong(ValueError, f"{path} is empty")
-    for there, kind in ((begun.startswith(b"yardl"), PETSIRD), (begun.startswith(b"root"), GATE), (_safir.is_list(begun) or _safir.is_parameters(begun), SAFIR),
+    is_petsird = begun.startswith(b"yardl") or (begun.startswith(_hdf5.MAGIC) and _hdf5.is_protocol(path, begun))
+    for there, kind in ((is_petsird, PETSIRD), (begun.startswith(b"root"), GATE), (_safir.is_list(begun) or _safir.is_parameters(begun), SAFIR),
                         (_siemens.is_header(begun) or _siemens.is_wrapped(path, begun), Siemens), (_hroot.is_header(begun), Hroot), (_castor.is_header(begun), CASToR)):
         if there:
             return kind

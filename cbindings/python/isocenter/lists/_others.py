@@ -2,8 +2,8 @@
 import os
 
 #: What files begin with, have near their beginning, or are called.
-_BEGINS = ((b"\x89HDF\r\n\x1a\n", "is an HDF5 file, as lists of GE's scanners are: STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"),
-           (b"{", "may be PETSIRD in JSON: convert it to the binary form"))
+_BEGINS = ((b"\x89HDF\r\n\x1a\n", "is an HDF5 file without PETSIRD's group, as lists of GE's scanners are: STIR2PETSIRD (github.com/ETSIhackers/STIR2PETSIRD) makes PETSIRD of what STIR reads"),
+           (b"{", "may be PETSIRD in JSON: convert it to the binary form or to HDF5"))
 _INTERFILE = b"!interfile", "is an Interfile header of an image or of sinograms: there are no events in it"
 _BARE = (".lm", ".dat", ".bin", ".raw"), "is a list without a header: PET.deposit_crystals takes arrays of crystals and times (docs/list-mode.md)"
 

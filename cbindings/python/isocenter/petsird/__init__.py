@@ -12,7 +12,7 @@
 >>> counted.prompts.shape, counted.delays.shape                 # (frames, views, nz, ny, nx) each
 
 Files of versions 0.6 to 0.12 of PETSIRD, of the Emission Tomography Standardization Initiative, are read in one pass, in blocks of time, by the schema that
-they begin with; the package petsird is not needed.
+they have; the package petsird is not needed. They are in yardl's binary form, or in HDF5, which needs the package h5py.
 """
 from .._isotopes import ISOTOPES, Isotope
 from ..lists._attenuation import UNITS

@@ -79,7 +79,10 @@ class File(_yardl.File):
             raise wrong(ValueError, f"{self.path} is a PETSIRD file whose header is not whole: {e}") from None
 
     def read_time_blocks(self):
-        return self.read(1)
+        try:
+            return self.read(1)
+        except _yardl.Damaged as e:
+            raise wrong(ValueError, f"{self.path} has no blocks of time that can be read: {e}") from None
 
     @contextlib.contextmanager
     def understood(self):

@@ -2,8 +2,8 @@
 
 use super::{Opened, Scanner};
 use crate::pet::told::general;
-use crate::pet::yardl::{Damaged, Kind as Type, Stream, Value};
-use anyhow::{Result, bail, ensure};
+use crate::pet::yardl::{At, Damaged, Items, Kind as Type, Value};
+use anyhow::{Context, Result, bail, ensure};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
 
@@ -138,8 +138,6 @@ struct Reader<'a> {
     /// What waited at the begin of the block, and whether any was given since.
     mark: ([usize; 2], Ends),
     is_given: bool,
-    /// Blocks of the stream's part that are still to come.
-    group: u64,
     /// Of events.
     blocks: usize,
     cut: BTreeSet<usize>,
@@ -174,7 +172,6 @@ impl<'a> Reader<'a> {
             mark: ([0; 2], ends.clone()),
             ends,
             is_given: false,
-            group: 0,
             blocks: 0,
             cut: BTreeSet::new(),
             overlaps: 0,
@@ -187,8 +184,10 @@ impl<'a> Reader<'a> {
 
     /// Reads blocks up to an end, or all. Gives the end to which they have to be read once more.
     fn all(&mut self, opened: &mut Opened, end: Option<End>, to: &mut dyn Pass) -> Result<Option<End>> {
-        let kind = opened.file.steps[1].kind.clone();
-        let stream = &mut opened.file.stream;
+        let Type::Union(cases) = opened.file.steps[1].kind.clone() else { bail!("its time blocks are of one kind") };
+        let shown = opened.path.display();
+        let items = opened.file.items(1).with_context(|| format!("{shown} has no blocks of time that can be read"));
+        let mut items = items.map_err(crate::status::unreadable)?;
         let mut blocks = 0;
         loop {
             if let Some((_, words)) = end.as_ref().filter(|(last, _)| *last == blocks) {
@@ -196,7 +195,7 @@ impl<'a> Reader<'a> {
                 break;
             }
             self.set_mark();
-            match self.next(stream, &kind, to) {
+            match self.next(&mut items, &cases, to) {
                 Ok(true) => blocks += 1,
                 Ok(false) => break,
                 Err(error) if error.is::<Damaged>() => {
@@ -211,8 +210,7 @@ impl<'a> Reader<'a> {
                 Err(error) => return Err(error),
             }
         }
-        let at = stream.place() as f64 / stream.size() as f64;
-        self.give_all(at, to).map(|()| None)
+        self.give_all(items.progress(), to).map(|()| None)
     }
 
     fn set_mark(&mut self) {
@@ -228,54 +226,47 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a block, unless there is none.
-    fn next(&mut self, stream: &mut Stream, kind: &Type, to: &mut dyn Pass) -> Result<bool> {
-        if self.group == 0 {
-            self.group = stream.count()?;
-        }
-        if self.group == 0 {
-            return Ok(false);
-        }
-        self.group -= 1;
-        let Type::Union(cases) = kind else { bail!("its time blocks are of one kind") };
-        let at = usize::from(stream.byte()?);
-        match cases.get(at) {
-            Some(Some(Type::Record(record))) => {
+    fn next(&mut self, items: &mut Items, cases: &[Option<Type>], to: &mut dyn Pass) -> Result<bool> {
+        let Some((case, at)) = items.next(cases)? else { return Ok(false) };
+        match (cases.get(case), at) {
+            (Some(Some(Type::Record(record))), Some(mut at)) => {
                 let fields = record.names.iter().zip(&record.kinds).map(|(name, kind)| (name.as_str(), kind));
-                self.block(stream, &fields.collect::<Vec<_>>(), to)?;
+                self.block(&mut at, &fields.collect::<Vec<_>>(), to)?;
             }
-            Some(Some(other)) => stream.leave_out(other)?,
-            Some(None) => {}
-            None => return Err(Damaged(format!("case {at} of {} before byte {}", cases.len(), stream.place())).into()),
+            (Some(Some(other)), Some(mut at)) => at.leave_out(other)?,
+            (Some(None), _) => {}
+            _ => return Err(Damaged(format!("case {case} of {}", cases.len())).into()),
         }
         Ok(true)
     }
 
-    fn block(&mut self, stream: &mut Stream, fields: &[(&str, &Type)], to: &mut dyn Pass) -> Result<()> {
+    fn block(&mut self, block: &mut At, fields: &[(&str, &Type)], to: &mut dyn Pass) -> Result<()> {
         let is_of_events = fields.iter().any(|(name, _)| *name == "promptevents");
         let mut time = None;
         for (name, kind) in fields {
+            let mut at = block.field(name)?;
             match *name {
                 "timeinterval" => {
-                    let interval = stream.value(kind)?;
+                    let interval = at.value(kind)?;
                     let edge = |name| Ok::<_, anyhow::Error>(interval.part(name)?.number("times of blocks")? / 1e3);
                     let span = [edge("start")?, edge("stop")?];
                     time = Some(span);
                     let frame = if is_of_events { self.frame_of(span)? } else { self.frame };
                     if frame != self.frame {
-                        self.give_all(stream.place() as f64 / stream.size() as f64, to)?;
+                        self.give_all(at.progress(), to)?;
                         self.frame = frame;
                         self.set_mark();
                     }
                 }
                 "promptevents" if time.is_none() => bail!("its blocks of events have no time before their events"),
-                "promptevents" => self.events(stream, kind, Kind::Prompt, to)?,
-                "delayedevents" if self.delays && time.is_some() => self.events(stream, kind, Kind::Delay, to)?,
+                "promptevents" => self.events(&mut at, kind, Kind::Prompt, to)?,
+                "delayedevents" if self.delays && time.is_some() => self.events(&mut at, kind, Kind::Delay, to)?,
                 "alivetimefractions" => {
                     self.found.has_dead_time = true;
-                    stream.leave_out(kind)?;
+                    at.leave_out(kind)?;
                 }
                 "transform" | "transforms" => {
-                    let value = stream.value(kind)?;
+                    let value = at.value(kind)?;
                     let of = if let Value::List(all) = &value { &all[..] } else { std::slice::from_ref(&value) };
                     let mut bits = Vec::new();
                     for one in of.iter().filter(|one| !matches!(one, Value::Nothing)) {
@@ -285,7 +276,7 @@ impl<'a> Reader<'a> {
                     }
                     self.place = Some((*name == "transforms", bits));
                 }
-                _ => stream.leave_out(kind)?,
+                _ => at.leave_out(kind)?,
             }
         }
         if let Some(span) = time.filter(|_| is_of_events) {
@@ -320,60 +311,54 @@ impl<'a> Reader<'a> {
     }
 
     /// Lists of a lower triangle of types of modules.
-    fn events(&mut self, stream: &mut Stream, kind: &Type, of: Kind, to: &mut dyn Pass) -> Result<()> {
+    fn events(&mut self, at: &mut At, kind: &Type, of: Kind, to: &mut dyn Pass) -> Result<()> {
         if self.frame.is_none() {
-            return stream.leave_out(kind);
+            return at.leave_out(kind);
         }
-        let kind = match kind {
+        let (kind, mut at) = match kind {
             Type::Union(cases) => {
-                let at = usize::from(stream.byte()?);
-                match cases.get(at) {
-                    Some(Some(kind)) => kind,
-                    Some(None) => return Ok(()),
-                    None => return Err(Damaged(format!("case {at} before byte {}", stream.place())).into()),
-                }
+                let (case, at) = at.case(cases)?;
+                let Some(kind) = &cases[case] else { return Ok(()) };
+                (kind, at)
             }
-            kind => kind,
+            kind => (kind, at.again()),
         };
         let Type::Vector(row, None) = kind else { bail!("its events are no lists of types of modules") };
         let Type::Vector(list, None) = &**row else { bail!("its events are no lists of types of modules") };
         let Type::Vector(event, None) = &**list else { bail!("its events are no lists") };
-        for a in 0..stream.count()? {
-            for b in 0..stream.count()? {
-                let count = stream.count()?;
+        let (rows, mut at) = at.vector(None)?;
+        for a in 0..rows {
+            let mut row = at.item(a)?;
+            let (lists, mut row) = row.vector(None)?;
+            for b in 0..lists {
+                let mut list = row.item(b)?;
+                let (count, mut list) = list.vector(None)?;
                 if count == 0 {
                     continue;
                 }
                 let columns = event.columns().unwrap_or(0);
                 ensure!(columns == 3, "it has events of {columns} numbers; there must be two crystals and a time bin");
-                stream.room(count.saturating_mul(columns))?;
+                list.room(event, count)?;
                 if a.max(b) >= self.ends.len() as u64 {
-                    stream.skip_wholes(count * columns)?;
+                    list.leave_items_out(event, count)?;
                     self.strange += count;
                     continue;
                 }
-                self.list(stream, count, [a as usize, b as usize], of, to)?;
+                self.list(&mut list, count, [a as usize, b as usize], of, to)?;
             }
         }
         Ok(())
     }
 
-    fn list(
-        &mut self,
-        stream: &mut Stream,
-        mut count: u64,
-        types: [usize; 2],
-        kind: Kind,
-        to: &mut dyn Pass,
-    ) -> Result<()> {
+    fn list(&mut self, list: &mut At, mut count: u64, types: [usize; 2], kind: Kind, to: &mut dyn Pass) -> Result<()> {
         while count > 0 {
             let room = AT_ONCE - self.batches[kind as usize].len;
             if room == 0 {
-                self.give(kind, stream.place() as f64 / stream.size() as f64, to)?;
+                self.give(kind, list.progress(), to)?;
                 self.is_given = true;
                 continue;
             }
-            let rows = stream.rows(3, count.min(room as u64), &mut self.raw)?;
+            let rows = list.rows(3, count.min(room as u64), &mut self.raw)?;
             count -= rows as u64;
             self.add(rows, types, kind);
         }

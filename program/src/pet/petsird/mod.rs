@@ -72,8 +72,7 @@ impl Opened {
             let names = if names.is_empty() { "nothing".into() } else { names.join(", ") };
             return Err(anyhow!("{shown} is no PETSIRD file that can be read: it is a file of yardl, of {names}"));
         }
-        let kind = file.steps[0].kind.clone();
-        let header = file.stream.value(&kind);
+        let header = file.value(0);
         let header = header.with_context(|| format!("{shown} is a PETSIRD file whose header is not whole"))?;
         Ok(Self { path: path.into(), version, header, file })
     }
@@ -109,7 +108,6 @@ fn hint(path: &Path) -> &'static str {
     let read = std::fs::File::open(path).and_then(|mut file| std::io::Read::read(&mut file, &mut begin));
     match (&begin, read) {
         (_, Err(_)) => "",
-        (b"\x89HDF\r\n\x1a\n", _) => "; if it is PETSIRD in HDF5, convert it to the binary format",
         ([b'{', ..], _) => "; it may be PETSIRD in JSON: convert it to the binary format",
         _ => "",
     }

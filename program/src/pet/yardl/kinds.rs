@@ -4,6 +4,7 @@ use anyhow::{Context, Result, bail, ensure};
 use serde_json::{Map, Value as Json};
 use std::cell::Cell;
 use std::collections::HashMap;
+use std::fmt;
 use std::sync::Arc;
 
 /// Types within types, types of a schema in all, and axes of an array, at most.
@@ -52,7 +53,27 @@ pub fn plain(name: &str) -> String {
     name.chars().filter(|c| *c != '_').flat_map(char::to_lowercase).collect()
 }
 
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self {
+            Self::F32 => f.write_str("float32"),
+            Self::F64 => f.write_str("float64"),
+            Self::I8 => f.write_str("int8"),
+            Self::U8 => f.write_str("uint8"),
+            Self::Bool => f.write_str("bool"),
+            Self::Whole(bits) => write!(f, "uint{bits}"),
+            Self::Folded(bits) => write!(f, "int{bits}"),
+            _ => f.write_str("no number"),
+        }
+    }
+}
+
 impl Kind {
+    pub(super) fn is_number(&self) -> bool {
+        use Kind::*;
+        matches!(self, F32 | F64 | I8 | U8 | Bool | Whole(_) | Folded(_))
+    }
+
     /// How many numbers of 32 bits it is, one after the other, and nothing else, as events are.
     pub fn columns(&self) -> Option<u64> {
         match self {
@@ -95,11 +116,12 @@ impl Schema {
         let schema = Self { named: named.collect::<Result<_>>()?, made: Cell::new(0) };
         let sequence = whole.pointer("/protocol/sequence").and_then(Json::as_array).context("no protocol")?;
         let step = |step: &Json| {
+            let written = name_of(step)?;
             let kind = step.get("type").context("a step without type")?;
             let streamed = kind.get("stream").map(|stream| stream.get("items").context("a stream without items"));
             let of = streamed.transpose()?;
             let kind = schema.kind(of.unwrap_or(kind), &Given::new(), 0)?;
-            Ok(super::Step { name: plain(name_of(step)?), kind, streamed: of.is_some() })
+            Ok(super::Step { name: plain(written), written: written.into(), kind, streamed: of.is_some() })
         };
         sequence.iter().map(step).collect()
     }

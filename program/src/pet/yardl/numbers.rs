@@ -48,7 +48,7 @@ impl Stream {
     }
 
     /// Goes on after so many numbers.
-    pub fn skip_wholes(&mut self, mut count: u64) -> Result<()> {
+    pub(super) fn skip_wholes(&mut self, mut count: u64) -> Result<()> {
         while count > 0 {
             self.window()?;
             let window = self.seen();

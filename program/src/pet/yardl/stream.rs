@@ -1,42 +1,14 @@
 //! A file's bytes, of which few are in memory at a time.
 
 use super::damaged;
+use super::kinds::{AXES, Kind};
 use anyhow::{Context, Result};
-use flate2::read::MultiGzDecoder;
 use std::fs::File;
-use std::io::{BufReader, ErrorKind, Read, Seek, SeekFrom};
+use std::io::{ErrorKind, Read, Seek, SeekFrom};
 use std::path::Path;
 
 /// Bytes that are asked of a file at a time.
 const AT_ONCE: usize = 1 << 20;
-
-/// What gzip's files begin with.
-const GZIP: [u8; 2] = [0x1f, 0x8b];
-
-/// What is in a file that gzip compressed, in a temporary file that nothing names.
-fn unpacked(mut file: File) -> Result<File> {
-    let mut begin = Vec::new();
-    (&mut file).take(GZIP.len() as u64).read_to_end(&mut begin)?;
-    file.rewind()?;
-    if begin != GZIP {
-        return Ok(file);
-    }
-    let mut made = tempfile::tempfile().context("no temporary file for what is compressed by gzip")?;
-    let copied = std::io::copy(&mut MultiGzDecoder::new(BufReader::with_capacity(AT_ONCE, file)), &mut made);
-    match copied.map_err(|error| (error.kind(), error)) {
-        Ok(_) => {}
-        Err((ErrorKind::InvalidInput | ErrorKind::InvalidData | ErrorKind::UnexpectedEof, error)) => {
-            damaged!("it is compressed by gzip, and damaged: {error}")
-        }
-        Err((_, error)) => {
-            return Err(error).with_context(|| {
-                format!("it is compressed by gzip, and cannot be unpacked in {}", std::env::temp_dir().display())
-            });
-        }
-    }
-    made.rewind()?;
-    Ok(made)
-}
 
 #[derive(Debug)]
 pub struct Stream {
@@ -51,12 +23,11 @@ pub struct Stream {
 impl Stream {
     pub fn open(path: &Path) -> Result<Self> {
         let file = File::open(path)?;
-        if !file.metadata()?.is_file() {
+        let about = file.metadata()?;
+        if !about.is_file() {
             damaged!("it is no regular file");
         }
-        let file = unpacked(file)?;
-        let size = file.metadata()?.len();
-        Ok(Self { file, size, before: 0, data: Vec::new(), at: 0 })
+        Ok(Self { file, size: about.len(), before: 0, data: Vec::new(), at: 0 })
     }
 
     /// How many bytes the file has.
@@ -82,6 +53,15 @@ impl Stream {
     /// Leaves bytes out that are in memory.
     pub(super) fn pass(&mut self, count: usize) {
         self.at += count;
+    }
+
+    /// Whether so many bytes follow, and are these.
+    pub(super) fn begins_with(&mut self, bytes: &[u8]) -> Result<bool> {
+        if self.left() < bytes.len() as u64 {
+            return Ok(false);
+        }
+        self.fill(bytes.len())?;
+        Ok(self.seen().starts_with(bytes))
     }
 
     /// Brings so many bytes into memory at least.
@@ -119,7 +99,7 @@ impl Stream {
     }
 
     /// Goes on after so many bytes.
-    pub fn skip(&mut self, count: u64) -> Result<()> {
+    pub(super) fn pass_over(&mut self, count: u64) -> Result<()> {
         if count > self.left() {
             damaged!("its end at byte {}", self.size);
         }
@@ -179,6 +159,46 @@ impl Stream {
             damaged!("its end at byte {}, where {count} of what begins at byte {} do not fit", self.size, self.place());
         }
         Ok(())
+    }
+
+    /// Which of so many cases of a union follows.
+    pub fn case(&mut self, count: usize) -> Result<usize> {
+        let at = usize::from(self.byte()?);
+        if at >= count {
+            damaged!("case {at} of {count} before byte {}", self.place());
+        }
+        Ok(at)
+    }
+
+    /// Of an array.
+    pub(super) fn shape(&mut self, axes: Option<&[Option<u64>]>) -> Result<Vec<u64>> {
+        let any;
+        let axes = match axes {
+            Some(axes) => axes,
+            None => {
+                let count = self.whole(64)?;
+                if count > AXES as u64 {
+                    damaged!("an array of {count} axes before byte {}", self.place());
+                }
+                any = vec![None; count as usize];
+                &any
+            }
+        };
+        axes.iter().map(|size| size.map_or_else(|| self.count(), Ok)).collect()
+    }
+
+    pub(super) fn number(&mut self, kind: &Kind) -> Result<f64> {
+        let folded = |value: u64| (value >> 1) as i64 ^ -((value & 1) as i64);
+        Ok(match kind {
+            Kind::F32 => f32::from_le_bytes(self.array()?).into(),
+            Kind::F64 => f64::from_le_bytes(self.array()?),
+            Kind::I8 => (self.byte()? as i8).into(),
+            Kind::U8 => self.byte()?.into(),
+            Kind::Bool => f64::from(u8::from(self.byte()? != 0)),
+            Kind::Whole(bits) => self.whole(*bits)? as f64,
+            Kind::Folded(bits) => folded(self.whole(*bits)?) as f64,
+            _ => damaged!("a schema with {kind} where a number must be"),
+        })
     }
 
     pub fn text(&mut self) -> Result<String> {

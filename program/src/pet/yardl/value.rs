@@ -1,7 +1,7 @@
 //! Values, as a schema describes them.
 
-use super::kinds::{AXES, Kind, Record};
-use super::{Stream, damaged, plain};
+use super::kinds::{Kind, Record};
+use super::{At, damaged, plain};
 use anyhow::{Context, Result, bail};
 use std::sync::Arc;
 
@@ -26,184 +26,89 @@ pub enum Value {
 const A_BYTE: u64 = 8;
 const ANYHOW: u64 = 1 << 16;
 
-/// Reads values, as many as a file can have.
-pub struct Reader<'a> {
-    stream: &'a mut Stream,
+impl At<'_> {
+    /// The value.
+    pub fn value(&mut self, kind: &Kind) -> Result<Value> {
+        Reader::new(self.size()).read(self, kind)
+    }
+}
+
+/// Makes values, as many as a file can have.
+pub(super) struct Reader {
     room: u64,
 }
 
-impl Stream {
-    /// The next value.
-    pub fn value(&mut self, kind: &Kind) -> Result<Value> {
-        let room = self.size().saturating_mul(A_BYTE).saturating_add(ANYHOW);
-        Reader { stream: self, room }.read(kind)
+impl Reader {
+    /// Of a file of so many bytes.
+    pub(super) fn new(size: u64) -> Self {
+        Self { room: size.saturating_mul(A_BYTE).saturating_add(ANYHOW) }
     }
 
-    /// Goes on after the next value.
-    pub fn leave_out(&mut self, kind: &Kind) -> Result<()> {
-        let room = self.size().saturating_mul(A_BYTE).saturating_add(ANYHOW);
-        Reader { stream: self, room }.skip(kind)
-    }
-}
-
-impl Reader<'_> {
-    fn one(&mut self) -> Result<()> {
+    /// Counts a value.
+    pub(super) fn one(&mut self) -> Result<()> {
         match self.room.checked_sub(1) {
             Some(room) => self.room = room,
-            None => damaged!("more values before byte {} than a file of its size has", self.stream.place()),
+            None => damaged!("more values than a file of its size has"),
         }
         Ok(())
     }
 
-    fn read(&mut self, kind: &Kind) -> Result<Value> {
+    pub(super) fn read(&mut self, at: &mut At, kind: &Kind) -> Result<Value> {
         self.one()?;
         Ok(match kind {
-            Kind::Text => Value::Text(self.stream.text()?),
+            Kind::Text => Value::Text(at.text()?),
             Kind::Record(record) => {
-                let values = record.kinds.iter().map(|kind| self.read(kind)).collect::<Result<_>>()?;
+                let fields = record.names.iter().zip(&record.kinds);
+                let values = fields.map(|(name, kind)| self.read(&mut at.field(name)?, kind)).collect::<Result<_>>()?;
                 Value::Record(record.clone(), values)
             }
             Kind::Enumeration(symbols, base) => {
-                let Some(number) = self.number(base)? else { damaged!("an enumeration of no numbers") };
+                let number = at.number(base, 0)?;
                 let known = symbols.iter().find(|(value, _)| *value as f64 == number);
                 Value::Symbol(known.map_or_else(|| number.to_string(), |(_, name)| name.clone()))
             }
-            Kind::Union(cases) => match self.case(cases)? {
-                Some(kind) => self.read(kind)?,
-                None => Value::Nothing,
-            },
+            Kind::Union(cases) => {
+                let (case, mut part) = at.case(cases)?;
+                match &cases[case] {
+                    Some(kind) => self.read(&mut part, kind)?,
+                    None => Value::Nothing,
+                }
+            }
             Kind::Vector(item, length) => {
-                let count = match length {
-                    Some(length) => *length,
-                    None => self.stream.count()?,
-                };
-                self.many(item, count, vec![count as usize])?
+                let (count, mut part) = at.vector(*length)?;
+                self.many(&mut part, item, count, vec![count as usize])?
             }
             Kind::Array(item, axes) => {
-                let shape = self.shape(axes.as_deref())?;
+                let (shape, mut part) = at.array(axes.as_deref())?;
                 let count = shape.iter().try_fold(1u64, |n, side| n.checked_mul(*side));
-                let Some(count) = count else { damaged!("an array of {shape:?} before byte {}", self.stream.place()) };
+                let Some(count) = count else { damaged!("an array of {shape:?}") };
                 let shape = shape.iter().map(|n| if count == 0 { 0 } else { *n as usize }).collect();
-                self.many(item, count, shape)?
+                self.many(&mut part, item, count, shape)?
             }
-            Kind::Map(_) => {
-                self.skip(kind)?;
+            Kind::Map(_) | Kind::Complex(_) => {
+                at.leave_out(kind)?;
                 Value::Nothing
             }
-            Kind::Complex(_) => {
-                self.skip(kind)?;
-                Value::Nothing
-            }
-            _ => match self.number(kind)? {
-                Some(number) => Value::Number(number),
-                None => damaged!("a schema with a type that is not described"),
-            },
+            _ => Value::Number(at.number(kind, 0)?),
         })
     }
 
-    /// None of what is no number.
-    fn number(&mut self, kind: &Kind) -> Result<Option<f64>> {
-        let folded = |value: u64| (value >> 1) as i64 ^ -((value & 1) as i64);
-        Ok(Some(match kind {
-            Kind::F32 => f32::from_le_bytes(self.stream.array()?).into(),
-            Kind::F64 => f64::from_le_bytes(self.stream.array()?),
-            Kind::I8 => (self.stream.byte()? as i8).into(),
-            Kind::U8 => self.stream.byte()?.into(),
-            Kind::Bool => f64::from(u8::from(self.stream.byte()? != 0)),
-            Kind::Whole(bits) => self.stream.whole(*bits)? as f64,
-            Kind::Folded(bits) => folded(self.stream.whole(*bits)?) as f64,
-            _ => return Ok(None),
-        }))
-    }
-
-    fn case<'k>(&mut self, cases: &'k [Option<Kind>]) -> Result<Option<&'k Kind>> {
-        let at = self.stream.byte()?;
-        match cases.get(usize::from(at)) {
-            Some(case) => Ok(case.as_ref()),
-            None => damaged!("case {at} of {} before byte {}", cases.len(), self.stream.place()),
-        }
-    }
-
-    fn shape(&mut self, axes: Option<&[Option<u64>]>) -> Result<Vec<u64>> {
-        let any;
-        let axes = match axes {
-            Some(axes) => axes,
-            None => {
-                let count = self.stream.whole(64)?;
-                if count > AXES as u64 {
-                    damaged!("an array of {count} axes before byte {}", self.stream.place());
-                }
-                any = vec![None; count as usize];
-                &any
-            }
-        };
-        axes.iter().map(|size| size.map_or_else(|| self.stream.count(), Ok)).collect()
-    }
-
-    fn many(&mut self, item: &Kind, count: u64, shape: Vec<usize>) -> Result<Value> {
-        self.stream.room(count)?;
-        let is_number = matches!(item, Kind::F32 | Kind::F64 | Kind::I8 | Kind::U8 | Kind::Whole(_) | Kind::Folded(_));
-        if !is_number {
+    fn many(&mut self, at: &mut At, item: &Kind, count: u64, shape: Vec<usize>) -> Result<Value> {
+        at.room(item, count)?;
+        if !item.is_number() || matches!(item, Kind::Bool) {
             let mut list = Vec::new();
-            for _ in 0..count {
+            for k in 0..count {
                 list.try_reserve(1).context("no memory for a list")?;
-                list.push(self.read(item)?);
+                list.push(self.read(&mut at.item(k)?, item)?);
             }
             return Ok(Value::List(list));
         }
-        if let Some(bytes) = item.bytes() {
-            self.stream.room(count.saturating_mul(bytes))?;
-        }
         let mut values = Vec::new();
         values.try_reserve_exact(count as usize).with_context(|| format!("no memory for {count} numbers"))?;
-        for _ in 0..count {
-            values.extend(self.number(item)?);
+        for k in 0..count {
+            values.push(at.number(item, k)?);
         }
         Ok(Value::Numbers { shape, values })
-    }
-
-    fn skip(&mut self, kind: &Kind) -> Result<()> {
-        self.one()?;
-        match kind {
-            Kind::Text => {
-                let count = self.stream.count()?;
-                self.stream.skip(count)
-            }
-            Kind::Record(record) => record.kinds.iter().try_for_each(|kind| self.skip(kind)),
-            Kind::Enumeration(_, base) => self.skip(base),
-            Kind::Union(cases) => self.case(cases)?.map_or(Ok(()), |kind| self.skip(kind)),
-            Kind::Vector(item, length) => {
-                let count = length.map_or_else(|| self.stream.count(), Ok)?;
-                self.skip_many(item, count)
-            }
-            Kind::Array(item, axes) => {
-                let shape = self.shape(axes.as_deref())?;
-                let count = shape.iter().try_fold(1u64, |n, side| n.checked_mul(*side));
-                self.skip_many(item, count.unwrap_or(u64::MAX))
-            }
-            Kind::Map(of) => {
-                for _ in 0..self.stream.count()? {
-                    of.iter().try_for_each(|kind| self.skip(kind))?;
-                }
-                Ok(())
-            }
-            Kind::Whole(bits) | Kind::Folded(bits) => self.stream.whole(*bits).map(drop),
-            _ => self.stream.skip(kind.bytes().unwrap_or(0)),
-        }
-    }
-
-    fn skip_many(&mut self, item: &Kind, count: u64) -> Result<()> {
-        self.stream.room(count)?;
-        if let Some(bytes) = item.bytes() {
-            return self.stream.skip(count.saturating_mul(bytes));
-        }
-        let columns = if let Kind::Whole(_) | Kind::Folded(_) = item { Some(1) } else { item.columns() };
-        if let Some(columns) = columns {
-            let numbers = count.saturating_mul(columns);
-            self.stream.room(numbers)?;
-            return self.stream.skip_wholes(numbers);
-        }
-        (0..count).try_for_each(|_| self.skip(item))
     }
 }
 
