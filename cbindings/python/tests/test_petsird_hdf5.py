@@ -86,7 +86,7 @@ class Trees(unittest.TestCase):
         frames = np.array([[0.0, 0.15], [0.15, 0.3]])
         one, other = (self.events.Events(path, frames) for path in (self.path, self.tree))
         self.same([tuple(part) for part in one], [tuple(part) for part in other])
-        self.assertEqual((one.doubts, one.moves, one.has_dead_time, one.blocks), (other.doubts, other.moves, other.has_dead_time, other.blocks))
+        self.assertEqual((one.doubts, one.moves, one.alive is None, one.singles is None, one.blocks), (other.doubts, other.moves, other.alive is None, other.singles is None, other.blocks))
 
     def test_lists_are_told_by_what_is_in_them(self):
         self.write()

@@ -109,6 +109,7 @@ fn together(parts: &[&Found]) -> Found {
         strength: sum(&|part| part.strength),
         restored: mean(&|part| part.restored, &|part| part.counted as f64),
         decay: if duration > 0.0 { duration / sum(&|part| part.duration / part.decay) } else { 1.0 },
+        alive: mean(&|part| part.alive, &|part| part.duration),
         ..longest.clone()
     }
 }

@@ -16,14 +16,22 @@ pub(super) fn doubt_pairs(found: &[Found], cut: &Cut, doubt: &dyn Fn(String)) {
     }
 }
 
+/// Of randoms: whether they are needed, and whether the file has single photons that they are made of.
+#[derive(Clone, Copy)]
+pub(super) struct Sources {
+    pub(super) is_needed: bool,
+    pub(super) is_recorded: bool,
+}
+
 /// What no image at all can be made of is an error; of single frames it is told.
 pub(super) fn check_counts(
     found: &[Found],
     events: &Events,
     (cut, frames): (&Cut, &[Frame]),
-    randoms: bool,
+    of_randoms: Sources,
     doubt: &dyn Fn(String),
 ) -> Result<()> {
+    let randoms = of_randoms.is_needed && !of_randoms.is_recorded;
     let sum = |of: fn(&Found) -> u64| found.iter().map(of).sum::<u64>();
     let (prompts, delays, several) = (sum(|of| of.prompts), sum(|of| of.delays), found.len() > 1);
     let in_frames = if several { " in any frame" } else { "" };
@@ -34,7 +42,7 @@ pub(super) fn check_counts(
     );
     ensure!(
         !randoms || delays > 0,
-        "there are prompts without delays, of which randoms are made: give --no-randoms if there are none, or they were taken off"
+        "there are prompts without delays, and without rates of single photons, of which randoms are made: give --no-randoms if there are none, or they were taken off"
     );
     let causes = || {
         listed(&found[0].dropped).into_iter().map(|(cause, n)| format!("{n} {cause}")).collect::<Vec<_>>().join(", ")

@@ -40,6 +40,8 @@ pub struct Found {
     pub decay: f64,
     /// Of the image over the body, Bq/ml.
     pub mean: f64,
+    /// The part of the time in which the scanner was ready, the mean of all pairs of crystals.
+    pub alive: f64,
 }
 
 impl Found {
@@ -54,7 +56,7 @@ impl Found {
         json!({
             "name": name, "start": self.start, "duration": self.duration, "prompts": self.prompts, "delays": self.delays, "counted": self.counted, "dropped": dropped,
             "randoms": self.randoms, "scatter": self.scatter, "scatter_scale": self.scale, "tails": self.tails, "sensitivity": self.sensitivity,
-            "strength": self.strength, "restored": self.restored, "decay": self.decay, "mean": self.mean, "passes": passes.collect::<Vec<_>>(),
+            "strength": self.strength, "restored": self.restored, "decay": self.decay, "mean": self.mean, "alive": self.alive, "passes": passes.collect::<Vec<_>>(),
         })
     }
 }

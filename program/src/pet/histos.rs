@@ -2,7 +2,7 @@
 
 use super::found::Found;
 use super::restored::restored;
-use super::solving::{DRAFT, Made, STEP, Scan, efficiencies};
+use super::solving::{DRAFT, Made, STEP, Scan, efficiencies, with_pairs};
 use anyhow::{Context, Result};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::cpu::buffer::Buffer;
@@ -47,7 +47,7 @@ impl Scan<'_> {
     pub(super) fn factors(&mut self, options: &FactorOptions) -> Result<Buffer> {
         self.steps.next(STEP);
         let (shape, mut factors) = (self.shape(), self.histos()?);
-        let efficiencies = efficiencies(self.scanner)?;
+        let efficiencies = efficiencies(&self.scanner)?;
         let map = self.map.as_ref().map(|map| Array::new(&map.image, map.shape)).transpose()?;
         let to = ArrayMut::new(&mut factors, shape)?;
         self.pet.factors(options, efficiencies.as_ref(), map.as_ref(), to).context("factors")?;
@@ -64,14 +64,14 @@ impl Scan<'_> {
 
     fn randoms(&mut self, of: &mut Found, sums: &[u32]) -> Result<Option<Buffer>> {
         self.steps.next(STEP);
-        if sums.iter().all(|n| *n == 0) {
-            return Ok(None);
-        }
         let accidentals = self.accidentals(of.duration)?;
-        let singles = self.singles(sums, &accidentals)?;
+        let Some(singles) = self.singles(sums, &accidentals)? else { return Ok(None) };
         let (shape, mut randoms) = (self.shape(), self.histos()?);
         let to = ArrayMut::new(&mut randoms, shape)?;
-        self.pet.randoms(&accidentals, DIRECTIONS, &Array::of(&singles, [singles.len()])?, to)?;
+        let pairs = self.pairs_of_randoms()?;
+        with_pairs(&mut self.pet, pairs, |pet| {
+            Ok(pet.randoms(&accidentals, DIRECTIONS, &Array::of(&singles, [singles.len()])?, to)?)
+        })?;
         of.randoms = randoms.iter().map(|v| f64::from(*v)).sum();
         Ok(Some(randoms))
     }
@@ -96,7 +96,7 @@ impl Scan<'_> {
             let mut made = self.histos()?;
             let arrays = ScatterArrays {
                 image: Array::new(&image, self.lattice.shape)?,
-                efficiencies: efficiencies(self.scanner)?,
+                efficiencies: efficiencies(&self.scanner)?,
                 attenuation: Array::new(&map.image, map.shape)?,
                 measured: Some(Array::of(measured, shape)?),
                 randoms: randoms.map(|randoms| Array::new(randoms, shape)).transpose()?,

@@ -5,7 +5,7 @@ use super::found::Found;
 use super::images::Volume;
 use super::lattice::Lattice;
 use super::restored::restored_list;
-use super::solving::{DRAFT, Made, STEP, Scan, efficiencies};
+use super::solving::{DRAFT, Made, STEP, Scan, efficiencies, with_pairs};
 use anyhow::{Context, Result};
 use isocenter::array::{Array, ArrayMut};
 use isocenter::cpu::buffer::Buffer;
@@ -67,7 +67,7 @@ impl Scan<'_> {
     fn line_factors(&mut self, list: &EventList, options: &FactorOptions, map: Option<&Volume>) -> Result<Vec<f32>> {
         self.steps.next(STEP);
         let mut factors = zeros(list.len())?;
-        let efficiencies = efficiencies(self.scanner)?;
+        let efficiencies = efficiencies(&self.scanner)?;
         let map = map.map(|map| Array::new(&map.image, map.shape)).transpose()?;
         let to = ArrayMut::new(&mut factors, [list.len()])?;
         self.pet.line_factors(&list.arrays()?, options, efficiencies.as_ref(), map.as_ref(), to)?;
@@ -78,7 +78,7 @@ impl Scan<'_> {
         self.steps.next(STEP);
         let mut image = vec![0.0; self.lattice.shape.iter().product()];
         let options = FactorOptions { directions: SENSITIVITY_DIRECTIONS, ..*options };
-        let efficiencies = efficiencies(self.scanner)?;
+        let efficiencies = efficiencies(&self.scanner)?;
         let map = self.map.as_ref().map(|map| Array::new(&map.image, map.shape)).transpose()?;
         let to = ArrayMut::new(&mut image, self.lattice.shape)?;
         self.pet.line_sensitivity(&options, efficiencies.as_ref(), map.as_ref(), to).context("sensitivity")?;
@@ -87,16 +87,21 @@ impl Scan<'_> {
 
     fn line_randoms(&mut self, of: &mut Found, list: &EventList, sums: &[u32]) -> Result<Option<Randoms>> {
         self.steps.next(STEP);
-        if sums.iter().all(|n| *n == 0) {
-            return Ok(None);
-        }
         let accidentals = self.accidentals(of.duration)?;
-        let singles = self.singles(sums, &accidentals)?;
+        let Some(singles) = self.singles(sums, &accidentals)? else { return Ok(None) };
         let mut densities = zeros(list.len())?;
         let to = ArrayMut::new(&mut densities, [list.len()])?;
-        self.pet.line_randoms(&list.arrays()?, &accidentals, &Array::of(&singles, [singles.len()])?, to)?;
+        let (pairs, is_recorded) = (self.pairs_of_randoms()?, self.recorded.is_some());
+        let [nz, ny, nx] = self.lattice.shape;
+        let shape = [self.lattice.azimuths * self.lattice.tilts, nz, ny, nx];
         // All pairs' in the field of view.
-        of.randoms = sums.iter().map(|n| f64::from(*n)).sum::<f64>() / 2.0;
+        of.randoms = with_pairs(&mut self.pet, pairs, |pet| {
+            pet.line_randoms(&list.arrays()?, &accidentals, &Array::of(&singles, [singles.len()])?, to)?;
+            match is_recorded {
+                true => Ok(in_the_middle(pet, &accidentals, &singles, shape)?.iter().map(|v| f64::from(*v)).sum()),
+                false => Ok(sums.iter().map(|n| f64::from(*n)).sum::<f64>() / 2.0),
+            }
+        })?;
         Ok(Some(Randoms { densities, singles, accidentals }))
     }
 
@@ -129,7 +134,7 @@ impl Scan<'_> {
             let mut histos = wide.zeroed()?;
             let arrays = ScatterArrays {
                 image: Array::new(&image, wide.shape)?,
-                efficiencies: efficiencies(self.scanner)?,
+                efficiencies: efficiencies(&self.scanner)?,
                 attenuation: Array::new(&map.image, map.shape)?,
                 measured: Some(Array::of(&counts, wide.histos())?),
                 randoms: middle.as_ref().map(|middle| Array::new(middle, wide.histos())).transpose()?,
@@ -208,7 +213,7 @@ impl Wide {
         let count = ((along / ALONG).ceil() as usize).max(1);
         let shape = [count, ACROSS, ACROSS];
         let sides = [across / ACROSS as f64, across / ACROSS as f64, along / count as f64];
-        let pet = of.lattice.plan_of(of.context.clone(), of.scanner, shape, sides)?;
+        let pet = of.lattice.plan_of(of.context.clone(), &of.scanner, shape, sides)?;
         Ok(Self { pet, shape, sides, views: azimuths * tilts })
     }
 
@@ -243,11 +248,10 @@ impl Wide {
         let middle = match randoms {
             None => None,
             Some(Randoms { singles, accidentals, .. }) => {
-                let duration = accidentals.duration * accidentals.window / MIDDLE;
-                let mut made = self.zeroed()?;
-                let to = ArrayMut::new(&mut made, self.histos())?;
-                let same = Accidentals { duration, window: MIDDLE };
-                self.pet.randoms(&same, DIRECTIONS, &Array::of(singles, [singles.len()])?, to)?;
+                let shape = self.histos();
+                let made = with_pairs(&mut self.pet, of.pairs_of_randoms()?, |pet| {
+                    in_the_middle(pet, accidentals, singles, shape)
+                })?;
                 Some(made)
             }
         };
@@ -258,7 +262,7 @@ impl Wide {
     fn factors(&mut self, of: &Scan, options: &FactorOptions) -> Result<Buffer> {
         let mut factors = self.zeroed()?;
         let to = ArrayMut::new(&mut factors, self.histos())?;
-        self.pet.factors(options, efficiencies(of.scanner)?.as_ref(), None, to)?;
+        self.pet.factors(options, efficiencies(&of.scanner)?.as_ref(), None, to)?;
         Ok(factors)
     }
 
@@ -268,6 +272,14 @@ impl Wide {
         self.pet.sample_lines(&list.arrays()?, &Array::new(histos, self.histos())?, to)?;
         Ok(values)
     }
+}
+
+/// Histo-images of as many randoms on each line, about its middle.
+fn in_the_middle(pet: &mut Pet, of: &Accidentals, singles: &[f32], shape: [usize; 4]) -> Result<Buffer> {
+    let same = Accidentals { duration: of.duration * of.window / MIDDLE, window: MIDDLE };
+    let mut made = Buffer::zeroed(shape.iter().product())?;
+    pet.randoms(&same, DIRECTIONS, &Array::of(singles, [singles.len()])?, ArrayMut::new(&mut made, shape)?)?;
+    Ok(made)
 }
 
 fn zeros(count: usize) -> Result<Vec<f32>> {

@@ -7,6 +7,7 @@ mod chosen;
 mod counts;
 mod curve;
 mod cut;
+mod dead;
 mod doubts;
 mod found;
 mod histos;
@@ -17,6 +18,7 @@ mod lines;
 pub mod options;
 mod petsird;
 mod position;
+mod products;
 mod quantify;
 mod report;
 mod resample;
@@ -36,13 +38,16 @@ pub use quantify::quantify;
 pub use told::general;
 
 use anyhow::Result;
-use petsird::{Events, Part, Pass, TimesOf};
+use petsird::{Events, Part, Pass, TimesOf, Wanted};
 use std::path::Path;
 
 /// Half the speed of light, mm/ps.
 const HALF_LIGHT: f64 = 0.149896229;
 /// Full width at half maximum over the standard deviation.
 const FWHM: f64 = 2.354820;
+
+/// Of an isotope, s, where a file is looked at alone.
+const HALF_LIFE: f64 = 6600.0;
 
 /// Events that are looked at alone.
 struct Looked(u64);
@@ -70,6 +75,15 @@ pub fn look(path: &Path) -> Result<u64> {
     let scanner = opened.understood(Scanner::new(&opened.header, None))?;
     opened.understood(Said::new(&opened.header))?.shift()?;
     let mut looked = Looked(0);
-    Events::read(opened, &scanner, &[], true, &mut looked)?;
+    let found = Events::read(opened, &scanner, &[], Wanted { delays: true, singles: true }, &mut looked)?;
+    let blocks = found.blocks.concat();
+    if let Some(dead) = found.dead.filter(|_| !blocks.is_empty()) {
+        dead.doubt(&blocks);
+        dead.of(&blocks, HALF_LIFE, &scanner)?;
+    }
+    if let Some(singles) = found.singles.filter(|_| !blocks.is_empty()) {
+        singles.doubts(&blocks, &scanner);
+        singles.of(&blocks, &scanner, "the scan")?;
+    }
     Ok(looked.0)
 }

@@ -73,9 +73,9 @@ pub struct ActivityOptions {
     /// Part of the decays that send positrons [default: the isotope's]
     #[arg(long, value_name = "PART", value_parser = part, requires = "output")]
     pub branching: Option<f64>,
-    /// Part of the time in which the scanner was ready
-    #[arg(long, value_name = "PART", default_value_t = 1.0, value_parser = part, requires = "output")]
-    pub live: f64,
+    /// Part of the time in which the scanner was ready [default: as the file's dead times say, else 1]
+    #[arg(long, value_name = "PART", value_parser = part, requires = "output")]
+    pub live: Option<f64>,
     /// From the time that the activity is told at to the start of the scan, s
     #[arg(long, value_name = "S", default_value_t = 0.0, value_parser = not_negative, requires = "output")]
     pub delay: f64,

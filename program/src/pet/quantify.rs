@@ -2,21 +2,23 @@
 
 use super::attenuation;
 use super::averaged::Averaged;
-use super::checks::{check_counts, doubt_pairs};
+use super::checks::{Sources, check_counts, doubt_pairs};
 use super::chosen::{doubt_header, doubt_scanner, isotope, position};
 use super::counts::{Counts, Frame};
 use super::curve;
 use super::cut::Cut;
+use super::dead::Dead;
 use super::doubts::Doubts;
 use super::found::{Found, Quantified};
 use super::images::Volume;
 use super::lattice::Lattice;
 use super::options::{Projector, Reconstruction, Unit};
-use super::petsird::{Events, Opened, Said, Scanner, Turn};
+use super::petsird::{Events, Opened, Said, Scanner, Turn, Wanted};
 use super::position::Position;
 use super::settings::{computed_in, settings};
-use super::solving::{Made, READING, Scan, Steps};
+use super::solving::{Made, READING, Recorded, Scan, Steps};
 use super::time::{acquisition, correction, duration};
+use super::told::general;
 use crate::status::unreadable;
 use crate::stopwatch::Stopwatch;
 use crate::watch::Watch;
@@ -77,7 +79,8 @@ pub fn quantify(
     let path = opened.path.clone();
     let kind = (lattice.projector, scanner.times.is_timed());
     let mut counts = Counts::new(&mut pet, &cut, kind, (watch, READING))?;
-    let events = Events::read(opened, &scanner, &cut.spans, randoms, &mut counts)?;
+    let wanted = Wanted { delays: randoms, singles: is_needed };
+    let events = Events::read(opened, &scanner, &cut.spans, wanted, &mut counts)?;
     let frames = counts.frames;
     let events = cut.grouped(events);
     stopwatch.stage("events");
@@ -85,17 +88,23 @@ pub fn quantify(
     let moves =
         || unreadable(anyhow!("bed or gantry move in {}: events of several places are in one image", path.display()));
     (!events.moves).then_some(()).ok_or_else(moves)?;
-    if events.has_dead_time && given.activity.live == 1.0 {
-        doubt("the file has dead times, which are not used: give --live, the part of the time in which the scanner was ready".into());
-    }
     let mut found: Vec<_> = frames.iter().enumerate().map(|(k, frame)| told(&events, k, frame)).collect();
     doubt_pairs(&found, &cut, &doubt);
-    check_counts(&found, &events, (&cut, &frames), is_needed, &doubt).map_err(unreadable)?;
+    // Delays go before rates of single photons.
+    let recorded = events.singles.as_ref().filter(|_| found.iter().all(|of| of.delays == 0));
+    let sources = Sources { is_needed, is_recorded: recorded.is_some() };
+    check_counts(&found, &events, (&cut, &frames), sources, &doubt).map_err(unreadable)?;
+    if let Some(recorded) = recorded {
+        recorded.doubts(&events.blocks.concat(), &scanner).into_iter().for_each(&doubt);
+    }
+    let scanner = Arc::new(scanner);
+    let dead = Dead::new(scanner.clone(), &events, (given.activity.live, isotope.half_life), &doubt);
     let mut averaged = Averaged::new(&cut, scanner.turn, map.as_deref(), &lattice);
     let mut scan = Scan {
         context,
         pet,
-        scanner: &scanner,
+        scanner: scanner.clone(),
+        recorded: None,
         lattice: &lattice,
         map: map.clone(),
         method: &given.method,
@@ -107,13 +116,33 @@ pub fn quantify(
     for (k, ((of, frame), blocks)) in found.iter_mut().zip(frames).zip(&events.blocks).enumerate() {
         let voxels = lattice.shape.iter().product();
         if of.duration == 0.0 {
-            images.push(vec![if blocks.is_empty() { f32::NAN } else { 0.0 }; voxels]);
+            if averaged.is_none() {
+                images.push(vec![if blocks.is_empty() { f32::NAN } else { 0.0 }; voxels]);
+            }
             continue;
         }
         if let Some(averaged) = &averaged {
             scan.map = averaged.map(k).map(Arc::new);
         }
-        let of_time = acquisition(blocks, &isotope, given.activity.live, given.activity.delay);
+        let name = &cut.parts[k].name;
+        let own = dead.of(name, blocks, of.counted)?;
+        of.alive = own.alive;
+        if own.alive <= 0.0 {
+            // Nothing could be measured.
+            if averaged.is_none() {
+                images.push(vec![f32::NAN; voxels]);
+            }
+            continue;
+        }
+        let of_time = acquisition(blocks, &isotope, own.live, given.activity.delay);
+        let rates = recorded.filter(|_| of.counted > 0).map(|recorded| recorded.of(blocks, &own.scanner, name));
+        let rates = rates.transpose()?.map(|(rates, words)| {
+            words.into_iter().for_each(&doubt);
+            // These are counted before coincidences are made of them.
+            let rates = rates.iter().map(|rate| (rate * own.ready.sqrt()) as f32).collect();
+            Recorded { rates, pairs: own.randoms }
+        });
+        scan.take(own.scanner, rates)?;
         of.decay = correction(blocks, &isotope, given.activity.delay);
         let made = match (&averaged, of.counted) {
             (None, 0) => Made { image: vec![0.0; voxels], sensitivity: Vec::new() },
@@ -140,6 +169,18 @@ pub fn quantify(
     let centre = scanner.turn.back().turned(lattice.centre);
     let centre = [0, 1, 2].map(|k| centre[k] + shift[k]);
     let mut settings = settings(&lattice, shape, &scanner, given, (&isotope, position), map.as_deref(), shift);
+    let live = match (given.activity.live, &events.dead) {
+        (None, Some(_)) => "of the file".into(),
+        (live, _) => general(live.unwrap_or(1.0), 6),
+    };
+    settings.push(("live, calibration", format!("{live}, {}", general(given.activity.calibration, 6))));
+    let of_randoms = match (is_needed, recorded, &events.singles) {
+        (false, ..) => "none",
+        (_, Some(_), _) => "of single photons that the file has",
+        (_, None, Some(_)) => "of delays, before the single photons that the file has",
+        _ => "of delays",
+    };
+    settings.push(("randoms", of_randoms.into()));
     if cut.is_moved() {
         let places = cut.parts.len();
         settings.push((
@@ -159,7 +200,7 @@ pub fn quantify(
         isotope,
         settings,
         position,
-        scanner: scanner.model,
+        scanner: scanner.model.clone(),
         delay: given.activity.delay,
     })
 }
@@ -244,5 +285,6 @@ fn told(events: &Events, k: usize, frame: &Frame) -> Found {
         history: Vec::new(),
         decay: 1.0,
         mean: 0.0,
+        alive: 1.0,
     }
 }

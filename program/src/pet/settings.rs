@@ -37,7 +37,7 @@ pub(super) fn settings(
 ) -> Vec<(&'static str, String)> {
     let number = |v: f64| general(v, 6);
     let ([lower, upper], resolution) = (scanner.window.map(number), scanner.energy_resolution);
-    let ActivityOptions { delay, live, calibration, .. } = given.activity;
+    let ActivityOptions { delay, .. } = given.activity;
     let smoothness = number(given.method.smoothness.unwrap_or(SMOOTHNESS));
     let algorithm = given.method.algorithm;
     let shifts = shift.map(|v| general(v, 4)).join(", ");
@@ -78,7 +78,6 @@ pub(super) fn settings(
                 "start of the scan".into()
             },
         ),
-        ("live, calibration", format!("{}, {}", number(live), number(calibration))),
         (
             "algorithm",
             format!("{}{}", algorithm.name(), when(algorithm.climbs(), format!(", smoothness {smoothness}"))),

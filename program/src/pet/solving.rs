@@ -6,7 +6,7 @@ use super::found::Found;
 use super::images::Volume;
 use super::lattice::Lattice;
 use super::options::MethodOptions;
-use super::petsird::Scanner;
+use super::petsird::{Pairs, Scanner};
 use super::told::general;
 use crate::stopwatch::Stopwatch;
 use crate::watch::Watch;
@@ -15,6 +15,7 @@ use isocenter::array::{Array, ArrayMut};
 use isocenter::context::Context;
 use isocenter::pet::corrections::FactorOptions;
 use isocenter::pet::factors::{Accidentals, Acquisition};
+use isocenter::pet::scanner::Pairs as Plan;
 use isocenter::pet::scatter::{EnergyWindow, Model};
 use isocenter::pet::{Algorithm, Options, Pet, Potential, Prior};
 use std::sync::Arc;
@@ -61,13 +62,21 @@ impl<'a> Steps<'a> {
 pub(super) struct Scan<'a> {
     pub(super) context: Arc<Context>,
     pub(super) pet: Pet,
-    pub(super) scanner: &'a Scanner,
+    /// Of the frame.
+    pub(super) scanner: Arc<Scanner>,
+    pub(super) recorded: Option<Recorded>,
     pub(super) lattice: &'a Lattice,
     pub(super) map: Option<Arc<Volume>>,
     pub(super) method: &'a MethodOptions,
     pub(super) steps: Steps<'a>,
     pub(super) doubt: &'a dyn Fn(String),
     pub(super) stopwatch: Stopwatch,
+}
+
+/// Single photons a second of each crystal that the file has, where there are no delays, and the pairs that randoms of them are of.
+pub(super) struct Recorded {
+    pub(super) rates: Vec<f32>,
+    pub(super) pairs: Option<Pairs>,
 }
 
 /// In Bq/ml before calibration, and the counts of each voxel a Bq/ml.
@@ -77,6 +86,16 @@ pub(super) struct Made {
 }
 
 impl Scan<'_> {
+    /// What there is of the frame of the next image.
+    pub(super) fn take(&mut self, scanner: Arc<Scanner>, recorded: Option<Recorded>) -> Result<()> {
+        // Each frame's is the scanner itself, or one of its own.
+        if !Arc::ptr_eq(&scanner, &self.scanner) {
+            self.pet.set_pairs(scanner.pairs.as_ref().map(Pairs::plan).transpose()?)?;
+        }
+        (self.scanner, self.recorded) = (scanner, recorded);
+        Ok(())
+    }
+
     pub(super) fn image(&mut self, of: &mut Found, frame: &Frame, acquisition: Acquisition) -> Result<Made> {
         let options = self.options(acquisition);
         match &frame.counted {
@@ -124,12 +143,25 @@ impl Scan<'_> {
         Ok(Accidentals { duration, window })
     }
 
-    /// Photons a second of each crystal, of delays over the fans of each.
-    pub(super) fn singles(&self, sums: &[u32], of: &Accidentals) -> Result<Vec<f32>> {
+    /// Photons a second of each crystal: of delays over the fans of each, or as the file has them; None without any.
+    pub(super) fn singles(&self, sums: &[u32], of: &Accidentals) -> Result<Option<Vec<f32>>> {
+        if let Some(recorded) = &self.recorded {
+            return Ok(Some(recorded.rates.clone()));
+        }
+        if sums.iter().all(|n| *n == 0) {
+            return Ok(None);
+        }
         let mut singles = vec![0f32; sums.len()];
         let to = &mut ArrayMut::of(&mut singles, [sums.len()])?;
         self.pet.singles(0.0, of, &Array::of(sums, [sums.len()])?, to)?;
-        Ok(singles)
+        Ok(Some(singles))
+    }
+
+    /// Pairs of randoms, and then those of trues again; None where they are the same.
+    pub(super) fn pairs_of_randoms(&self) -> Result<Option<[Plan; 2]>> {
+        let (Some(recorded), Some(own)) = (&self.recorded, &self.scanner.pairs) else { return Ok(None) };
+        let of_randoms = recorded.pairs.as_ref().unwrap_or(own);
+        Ok(Some([of_randoms.plan()?, own.plan()?]))
     }
 
     /// By which scatter is made.
@@ -193,6 +225,19 @@ impl Scan<'_> {
             ));
         }
     }
+}
+
+/// Calls with a plan of these pairs, and sets the others after that.
+pub(super) fn with_pairs<T>(
+    pet: &mut Pet,
+    pairs: Option<[Plan; 2]>,
+    call: impl FnOnce(&mut Pet) -> Result<T>,
+) -> Result<T> {
+    let Some([during, after]) = pairs else { return call(pet) };
+    pet.set_pairs(Some(during))?;
+    let made = call(pet);
+    pet.set_pairs(Some(after))?;
+    made
 }
 
 /// Of crystals.

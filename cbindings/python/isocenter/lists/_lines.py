@@ -101,7 +101,7 @@ class Lines(Scan):
         measured = numpy.zeros(wide.histo_images_shape, numpy.uint32)
         wide.deposit_crystals(list.crystals, numpy.zeros(len(list), numpy.uint8), histo_images=measured)
         with self._of_randoms(wide):
-            middle = None if singles is None else wide.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)
+            middle = None if singles is None else _randoms_in_the_middle(wide, singles, duration, window)
         self.scanner.set_on(wide, self.lattice.centre)
         return measured, middle
 
@@ -114,3 +114,8 @@ def _coarse(image, voxel, shape, sides):
         overlap = numpy.minimum(edges[None, 1:], others[1:, None]) - numpy.maximum(edges[None, :-1], others[:-1, None])
         image = numpy.moveaxis(numpy.tensordot(numpy.maximum(overlap, 0) / side, image, axes=(1, axis)), 0, axis)
     return numpy.ascontiguousarray(image, numpy.float32)
+
+
+def _randoms_in_the_middle(pet, singles, duration, window):
+    """Histo-images of as many randoms on each line, about its middle."""
+    return pet.randoms(singles, duration * window / _MIDDLE, window=_MIDDLE)

@@ -202,7 +202,8 @@ mod tests {
             seconds: [0.0, 30.0],
             blocks: made.spans.iter().map(|span| vec![*span]).collect(),
             moves: false,
-            has_dead_time: false,
+            dead: None,
+            singles: None,
             doubts: Vec::new(),
             within: vec!["frame 0".into()],
         };

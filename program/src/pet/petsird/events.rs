@@ -1,9 +1,11 @@
 //! One pass over a file's events, about a million at a time.
 
+use super::alive::DeadTimes;
+use super::singles::{Singles, is_field};
 use super::{Opened, Scanner};
 use crate::pet::told::general;
 use crate::pet::yardl::{At, Damaged, Items, Kind as Type, Value};
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use rayon::prelude::*;
 use std::collections::{BTreeSet, HashSet};
 
@@ -54,6 +56,14 @@ pub trait Pass {
     fn part(&mut self, part: &Part) -> Result<()>;
 }
 
+/// Which besides prompts are read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Wanted {
+    pub delays: bool,
+    /// Histograms of single photons.
+    pub singles: bool,
+}
+
 /// What a pass found.
 #[derive(Clone, Debug)]
 pub struct Events {
@@ -65,7 +75,9 @@ pub struct Events {
     pub blocks: Vec<Vec<Span>>,
     /// Bed or gantry were at several places.
     pub moves: bool,
-    pub has_dead_time: bool,
+    /// Blocks of dead time, and of single photons; None of a file without any.
+    pub dead: Option<DeadTimes>,
+    pub singles: Option<Singles>,
     /// What is not as it was asked for, or not as files should be; and of frames whose edges are within blocks.
     pub doubts: Vec<String>,
     pub within: Vec<String>,
@@ -75,13 +87,13 @@ pub struct Events {
 type End = (usize, String);
 
 impl Events {
-    /// Reads all events: a block of them is of the frame in which it begins. Without frames there is one of all; delays are left out unless they are wanted. Of a file
+    /// Reads all events: a block of them is of the frame in which it begins. Without frames there is one of all. Of a file
     /// that is not whole, blocks that are whole are read, and it is told.
     pub fn read(
         mut opened: Opened,
         scanner: &Scanner,
         frames: &[Span],
-        delays: bool,
+        wanted: Wanted,
         to: &mut dyn Pass,
     ) -> Result<Self> {
         let whole = [[f64::NEG_INFINITY, f64::INFINITY]];
@@ -89,7 +101,7 @@ impl Events {
         let mut end = None;
         loop {
             to.begin()?;
-            let mut reader = Reader::new(scanner, asked, delays);
+            let mut reader = Reader::new(&opened, scanner, asked, wanted);
             let more = reader.all(&mut opened, end.take(), to);
             end = opened.understood(more)?;
             if end.is_none() {
@@ -128,7 +140,11 @@ type Ends = Vec<[u64; 2]>;
 
 struct Reader<'a> {
     scanner: &'a Scanner,
-    delays: bool,
+    /// Of the file.
+    path: String,
+    /// Without blocks yet, or why there are none.
+    singles: Result<Singles, String>,
+    wanted: Wanted,
     found: Events,
     batches: [Batch; 2],
     raw: Vec<u32>,
@@ -151,20 +167,24 @@ struct Reader<'a> {
 }
 
 impl<'a> Reader<'a> {
-    fn new(scanner: &'a Scanner, asked: &[Span], delays: bool) -> Self {
+    fn new(opened: &Opened, scanner: &'a Scanner, asked: &[Span], wanted: Wanted) -> Self {
+        let path = opened.path.display().to_string();
         let found = Events {
             asked: asked.to_vec(),
             seconds: [f64::INFINITY, f64::NEG_INFINITY],
             blocks: vec![Vec::new(); asked.len()],
             moves: false,
-            has_dead_time: false,
+            dead: None,
+            singles: None,
             doubts: Vec::new(),
             within: Vec::new(),
         };
         let ends = vec![[0; 2]; scanner.energies.len()];
         Self {
             scanner,
-            delays,
+            singles: Singles::new(path.clone(), &opened.header).map_err(|error| format!("{error:#}")),
+            path,
+            wanted,
             found,
             batches: [Batch::new(scanner), Batch::new(scanner)],
             raw: vec![0; 3 * TOGETHER],
@@ -242,7 +262,7 @@ impl<'a> Reader<'a> {
 
     fn block(&mut self, block: &mut At, fields: &[(&str, &Type)], to: &mut dyn Pass) -> Result<()> {
         let is_of_events = fields.iter().any(|(name, _)| *name == "promptevents");
-        let mut time = None;
+        let (mut time, mut singles) = (None, Vec::new());
         for (name, kind) in fields {
             let mut at = block.field(name)?;
             match *name {
@@ -260,11 +280,15 @@ impl<'a> Reader<'a> {
                 }
                 "promptevents" if time.is_none() => bail!("its blocks of events have no time before their events"),
                 "promptevents" => self.events(&mut at, kind, Kind::Prompt, to)?,
-                "delayedevents" if self.delays && time.is_some() => self.events(&mut at, kind, Kind::Delay, to)?,
-                "alivetimefractions" => {
-                    self.found.has_dead_time = true;
-                    at.leave_out(kind)?;
+                "delayedevents" if self.wanted.delays && time.is_some() => {
+                    self.events(&mut at, kind, Kind::Delay, to)?
                 }
+                "alivetimefractions" => {
+                    let (value, span) = (at.value(kind)?, time.unwrap_or([0.0; 2]));
+                    let path = self.path.clone();
+                    self.found.dead.get_or_insert_with(|| DeadTimes::new(path)).add(span, &value, self.scanner)?;
+                }
+                name if self.wanted.singles && is_field(name) => singles.push((name.to_string(), at.value(kind)?)),
                 "transform" | "transforms" => {
                     let value = at.value(kind)?;
                     let of = if let Value::List(all) = &value { &all[..] } else { std::slice::from_ref(&value) };
@@ -281,6 +305,14 @@ impl<'a> Reader<'a> {
         }
         if let Some(span) = time.filter(|_| is_of_events) {
             self.note(span);
+        }
+        if let Some(span) = time.filter(|_| !singles.is_empty()) {
+            if self.found.singles.is_none() {
+                self.found.singles = Some(self.singles.clone().map_err(|words| anyhow!(words))?);
+            }
+            if let Some(found) = &mut self.found.singles {
+                found.add(span, &singles)?;
+            }
         }
         Ok(())
     }

@@ -1,17 +1,21 @@
 //! PETSIRD files, of the Emission Tomography Standardization Initiative: the scanner of their header, what it says of the scan, and their events.
 
+mod alive;
 mod axis;
 mod boxes;
 mod events;
 mod exam;
 mod pairs;
 mod scanner;
+mod singles;
 mod times;
 
+pub use alive::{Alive, Of};
 pub use axis::Turn;
 pub use boxes::{Rigid, cross, dot, length};
-pub use events::{Events, Kind, Part, Pass, Span, TimesOf};
+pub use events::{Events, Kind, Part, Pass, Span, TimesOf, Wanted};
 pub use exam::Said;
+pub use pairs::Pairs;
 pub use scanner::Scanner;
 pub(super) use scanner::median;
 

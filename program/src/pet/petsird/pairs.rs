@@ -1,8 +1,15 @@
 //! Which pairs of modules are in coincidence, and how well pairs of crystals are measured.
 
+use super::Scanner;
 use crate::pet::yardl::Value;
 use anyhow::{Context, Result, bail, ensure};
 use isocenter::pet::scanner::{MAX_GROUPS, MAX_MODULES, Pairs as Plan};
+use std::collections::BTreeMap;
+
+/// Fractions of pairs of modules are rounded to so many.
+const STEP: f64 = 1e-4;
+/// Efficiencies of pairs of elements, at most.
+const MOST: usize = 1 << 28;
 
 /// How many modules a type has, and how many elements these have.
 #[derive(Clone, Copy, Debug)]
@@ -52,11 +59,7 @@ impl Pairs {
         kinds.iter().for_each(|kind| first.push(first[first.len() - 1] + kind.modules));
         let all = first[kinds.len()];
         ensure!(all <= MAX_MODULES, "there are {all} modules; a table of their pairs has {MAX_MODULES} at most");
-        let modules = (0..kinds.len()).flat_map(|kind| {
-            let of = first[kind]..first[kind + 1];
-            of.flat_map(move |module| std::iter::repeat_n(module as u32, kinds[kind].elements))
-        });
-        let modules: Vec<u32> = modules.collect();
+        let modules = modules_of(kinds);
         let (mut groups, mut values) = (Vec::new(), Vec::<Group>::new());
         groups.try_reserve_exact(all * all).context("no memory for a table of pairs of modules")?;
         groups.resize(all * all, 0);
@@ -117,6 +120,48 @@ impl Pairs {
         Ok(Self { modules, groups, values: Some((side, made)) })
     }
 
+    /// The same pairs, with 1.
+    pub fn without_values(&self) -> Self {
+        let groups = self.groups.iter().map(|group| (*group).min(1)).collect();
+        Self { modules: self.modules.clone(), groups, values: None }
+    }
+
+    /// Which pairs of modules are measured, `[module][other module]`.
+    pub fn measured(&self) -> impl Iterator<Item = bool> + '_ {
+        self.groups.iter().map(|group| *group > 0)
+    }
+
+    /// Pairs, or all of a scanner, times fractions of pairs of modules, which are rounded.
+    pub fn times(pairs: Option<&Self>, scanner: &Scanner, fractions: &[f32]) -> Result<Self> {
+        let all = || vec![1; fractions.len()];
+        let groups = pairs.map_or_else(all, |pairs| pairs.groups.clone());
+        let modules = pairs.map_or_else(|| modules_of(&scanner.modules), |pairs| pairs.modules.clone());
+        let key = |(group, fraction): (&u32, &f32)| (*group, (f64::from(*fraction) / STEP).round_ties_even() as u64);
+        let keys: Vec<(u32, u64)> = groups.iter().zip(fractions).map(key).collect();
+        let mut numbers: BTreeMap<(u32, u64), u32> =
+            keys.iter().filter(|(group, _)| *group > 0).map(|key| (*key, 0)).collect();
+        numbers.values_mut().zip(1..).for_each(|(number, k)| *number = k);
+        let made = keys.iter().map(|key| numbers.get(key).copied().unwrap_or(0)).collect();
+        let fraction = |steps: u64| (steps as f64 * STEP) as f32;
+        let values = match pairs.and_then(|pairs| pairs.values.as_ref()) {
+            None => (1, numbers.keys().map(|(_, steps)| fraction(*steps)).collect()),
+            Some((side, values)) => {
+                let own = side * side;
+                let (kinds, elements) = (numbers.len(), own);
+                ensure!(
+                    kinds.checked_mul(own).is_some_and(|all| all <= MOST),
+                    "coincidences of pairs of modules have dead times of {kinds} kinds, and each of them efficiencies of {elements} pairs of elements, which are too many: give --live"
+                );
+                let of = |(group, steps): &(u32, u64)| {
+                    let table = &values[(*group as usize - 1) * own..][..own];
+                    table.iter().map(|v| v * fraction(*steps)).collect::<Vec<_>>()
+                };
+                (*side, numbers.keys().flat_map(of).collect())
+            }
+        };
+        Ok(Self { modules, groups: made, values: Some(values) })
+    }
+
     /// All pairs with 1.
     fn is_everything(&self) -> bool {
         self.values.is_none() && self.groups.iter().all(|group| *group > 0)
@@ -132,6 +177,12 @@ impl Pairs {
         let values = self.values.clone().unwrap_or_else(|| (1, vec![1.0]));
         Ok(Plan::new(&self.modules, self.groups.clone(), values)?)
     }
+}
+
+/// The module of each crystal, numbered by type.
+fn modules_of(kinds: &[Modules]) -> Vec<u32> {
+    let each = kinds.iter().flat_map(|kind| std::iter::repeat_n(kind.elements, kind.modules));
+    each.enumerate().flat_map(|(module, elements)| std::iter::repeat_n(module as u32, elements)).collect()
 }
 
 /// Groups of modules' pairs, -1 of those that there are not; of one type rows end at the diagonal, but for versions before 0.10.

@@ -30,8 +30,11 @@ pub struct Scanner {
     pub times: Times,
     /// The number of the first crystal of each type of module, and how many there are.
     pub first: Vec<usize>,
-    /// Energy bins of each type.
+    /// Modules of each type, and energy bins.
+    pub modules: Vec<Modules>,
     pub energies: Vec<usize>,
+    /// Of each type with several, `[crystal][bin]`: which part of what a crystal detects each bin does.
+    pub bin_parts: Vec<Vec<f64>>,
     pub model: String,
     /// Full width at half maximum at 511 keV over that, and the window in keV; 0 where the file does not say.
     pub energy_resolution: f64,
@@ -66,7 +69,9 @@ impl Scanner {
         let mut doubts = Vec::new();
         let (energies, window) = energies(scanner, count, &mut doubts)?;
         let pairs = Pairs::new(scanner, &modules, &energies)?;
-        let efficiencies = efficiencies(scanner.part("detectionEfficiencies")?, &first, &energies)?;
+        let of_bins = efficiencies(scanner.part("detectionEfficiencies")?, &first, &energies)?;
+        let bin_parts = bin_parts(of_bins.as_deref(), &first, &energies);
+        let efficiencies = of_bins.map(|lists| summed(&lists, &energies));
         // Where there are none, all may be in those of pairs.
         let all = || pairs.as_ref().filter(|pairs| pairs.is_measured()).map(|_| vec![1.0; faces.len()]);
         let efficiencies = efficiencies.or_else(all);
@@ -80,7 +85,9 @@ impl Scanner {
             normals: faces.iter().map(|face| face.normal).collect(),
             times,
             first,
+            modules,
             energies,
+            bin_parts,
             model: scanner.part("modelName")?.text()?.into(),
             energy_resolution: of_energy,
             window,
@@ -264,28 +271,56 @@ fn short(v: f64) -> String {
     general(v, 6)
 }
 
-/// Of all crystals. A pair's efficiency is the product of two bins', so that it is a product of sums over bins of energy, too.
-fn efficiencies(found: &Value, first: &[usize], energies: &[usize]) -> Result<Option<Vec<f32>>> {
+/// Of each type of modules `[crystal][energy bin]`, 1 of one that has none; None of a file without any.
+fn efficiencies(found: &Value, first: &[usize], energies: &[usize]) -> Result<Option<Vec<Vec<f64>>>> {
     let Some(lists) = found.field("detectionBinEfficiencies") else { return Ok(None) };
     let lists = &lists.list()?[..lists.list()?.len().min(energies.len())];
     let lists = lists.iter().map(|list| Ok(list.numbers("detection efficiencies")?.1)).collect::<Result<Vec<_>>>()?;
     if lists.iter().all(Vec::is_empty) {
         return Ok(None);
     }
-    let mut sums = Vec::new();
+    let mut made = Vec::new();
     for (kind, bins) in energies.iter().enumerate() {
         let count = first[kind + 1] - first[kind];
+        let needed = count.saturating_mul(*bins);
         let Some(values) = lists.get(kind).filter(|values| !values.is_empty()) else {
-            sums.extend((0..count).map(|_| *bins as f32));
+            made.push(vec![1.0; needed]);
             continue;
         };
-        let (known, needed) = (values.len(), count.saturating_mul(*bins));
+        let known = values.len();
         ensure!(
             known == needed,
             "modules of type {kind} have {known} detection efficiencies; their {count} crystals of {bins} energy bins need {needed}"
         );
         ensure!(values.iter().all(|v| *v >= 0.0), "modules of type {kind} have detection efficiencies below 0");
-        sums.extend(values.chunks(*bins).map(|of| of.iter().sum::<f64>() as f32));
+        made.push(values.clone());
     }
-    Ok(Some(sums))
+    Ok(Some(made))
+}
+
+/// Of all crystals. A pair's efficiency is the product of two bins', so that it is a product of sums over bins of energy, too.
+fn summed(lists: &[Vec<f64>], energies: &[usize]) -> Vec<f32> {
+    let of = |(values, bins): (&Vec<f64>, &usize)| {
+        values.chunks(*bins).map(|own| own.iter().sum::<f64>() as f32).collect::<Vec<_>>()
+    };
+    lists.iter().zip(energies).flat_map(of).collect()
+}
+
+/// Of types with several energy bins, which part of what a crystal detects each does.
+fn bin_parts(lists: Option<&[Vec<f64>]>, first: &[usize], energies: &[usize]) -> Vec<Vec<f64>> {
+    let of = |kind: usize| {
+        let (bins, count) = (energies[kind], first[kind + 1] - first[kind]);
+        match lists {
+            _ if bins < 2 => Vec::new(),
+            None => vec![1.0 / bins as f64; count * bins],
+            Some(lists) => {
+                let parts = |own: &[f64]| {
+                    let sum: f64 = own.iter().sum();
+                    own.iter().map(|v| if sum > 0.0 { v / sum } else { 1.0 / bins as f64 }).collect::<Vec<_>>()
+                };
+                lists[kind].chunks(bins).flat_map(parts).collect()
+            }
+        }
+    };
+    (0..energies.len()).map(of).collect()
 }

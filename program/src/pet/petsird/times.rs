@@ -84,7 +84,7 @@ impl Bins {
 }
 
 /// Of t2 - t1, ascending, ps.
-fn checked([a, b]: [usize; 2], pair: Entry) -> Result<Vec<f64>> {
+pub(super) fn checked([a, b]: [usize; 2], pair: Entry) -> Result<Vec<f64>> {
     let Entry::Value(pair) = pair else { bail!("modules of types {a} and {b} have no edges of time bins") };
     let (_, own) = pair.part("edges")?.numbers("edges of time bins")?;
     let ascend = own.len() >= 2 && own.windows(2).all(|pair| pair[0] < pair[1]);

@@ -68,6 +68,9 @@ fn numbers(of: &Found, name: &str) -> Vec<(&'static str, String)> {
             last.map_or(String::new(), |last| format!("{}{}", general(last.log_likelihood, 8), penalty(last.penalty))),
         ),
     ];
+    if of.alive != 1.0 {
+        rows.push(("alive", format!("{} %", general(100.0 * of.alive, 4))));
+    }
     if of.strength > 0.0 {
         rows.push(("restored", format!("times {:.4}, for the counts that the prior took", of.restored)));
     }
