@@ -71,7 +71,9 @@ def write_dicom(path, image, voxel, centre=(0.0, 0.0, 0.0), *, isotope, half_lif
     _dicom.pydicom_package()
     image, voxel, centre = checked(image, voxel, centre)
     geometry = dicom_geometry(image.shape[-3:], voxel, centre, position=position)
-    is_series, images = image.ndim == 4, image.astype(numpy.float32).reshape(-1, *image.shape[-3:])
+    with numpy.errstate(over="ignore"):  # to infinity, which is told
+        image = image.astype(numpy.float32)
+    is_series, images = image.ndim == 4, image.reshape(-1, *image.shape[-3:])
     count = len(images)
     kept = [k for k in range(count) if not numpy.isnan(images[k]).all()]
     if not kept or not numpy.isfinite(images[kept]).all():
@@ -108,6 +110,14 @@ def write_dicom(path, image, voxel, centre=(0.0, 0.0, 0.0), *, isotope, half_lif
     except OverflowError:
         raise wrong(ValueError, f"starts, durations and delay reach beyond what a date can be: {of_frames['starts'].tolist()}, {of_frames['durations'].tolist()}, {delay} s") from None
     _dicom.save(os.fspath(path), elements)
+
+
+def check(like, acquired):
+    """That `write_dicom` can be called with these."""
+    _dicom.pydicom_package()
+    _moment(acquired)
+    if like:
+        _dicom_like.read(like)
 
 
 def _of_frames(name, given, count, neutral):

@@ -107,14 +107,18 @@ def _corrections(start, about, like):
 
 def _tracer(start, about, like):
     isotope = about["isotope"]
-    symbol, _, mass = isotope.name.partition("-")
-    name, code = f"^{mass}^{_isotopes.ELEMENTS[symbol]}" if symbol in _isotopes.ELEMENTS else isotope.name, _isotopes.code(isotope.name)
-    # DICOM's own codes have 6 digits, those of SNOMED CT have others.
-    scheme = ("DCM" if len(code) == 6 else "SCT") if code else "99ISOCENTER"
-    return {"RadiopharmaceuticalAgentNumber": 1, "RadionuclideCodeSequence": [{"CodeValue": code or isotope.name[:16], "CodingSchemeDesignator": scheme, "CodeMeaning": name[:64]}],
+    return {"RadiopharmaceuticalAgentNumber": 1, "RadionuclideCodeSequence": [_radionuclide(isotope.name)],
             "AdministrationRouteCodeSequence": [like.route or _INTRAVENOUS], "RadiopharmaceuticalCodeSequence": [like.tracer or _UNKNOWN],
             "RadiopharmaceuticalStartDateTime": stamp(like.injected or start - seconds(about["delay"])), "RadionuclideTotalDose": "" if like.dose is None else decimal(like.dose),
             "RadionuclideHalfLife": decimal(isotope.half_life), "RadionuclidePositronFraction": decimal(isotope.branching)}
+
+
+def _radionuclide(name):
+    """Its code: SNOMED CT's, DICOM's own, which have 6 digits, or one of ours, its name."""
+    symbol, _, mass = name.partition("-")
+    code = _isotopes.code(name)
+    meaning = f"^{mass}^{_isotopes.ELEMENTS[symbol]}" if symbol in _isotopes.ELEMENTS else name
+    return {"CodeValue": code or name[:16], "CodingSchemeDesignator": ("DCM" if len(code) == 6 else "SCT") if code else "99ISOCENTER", "CodeMeaning": meaning[:64]} if name else _UNKNOWN
 
 
 def _shared(stored, slopes, geometry, about, kind):
