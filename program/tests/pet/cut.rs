@@ -106,7 +106,8 @@ fn lists_along_lines() {
     let scan = Simulated::new(400_000);
     let exam = Exam { nuclide: "F-18".into(), ..Exam::default() };
     nifti(&map, &scan.map, SHAPE, VOXEL as f32, "1/mm");
-    let base = [text(&list), "--attenuation", text(&map), "-o", text(&out), "--voxel", "6", "--size", "34", "--slices", "15"];
+    let base =
+        [text(&list), "--attenuation", text(&map), "-o", text(&out), "--voxel", "6", "--size", "34", "--slices", "15"];
     let base = [&base[..], &["--algorithm", "osem", "--scatter", "2"]].concat();
     let check = |told: &str, most: f64| {
         let (_, image) = npy(&out);
