@@ -1,6 +1,7 @@
 //! What a DICOM file of the same patient tells about a scan: patient, study and frame of reference, and of a PET image what was injected and when the scan began.
 
 use super::elements::Code;
+use super::lengths;
 use crate::status;
 use anyhow::{Context, Result, anyhow, ensure};
 use dicom_core::Tag;
@@ -70,11 +71,9 @@ impl Default for Like {
 impl Like {
     pub fn read(path: &Path, doubt: &dyn Fn(String)) -> Result<Self> {
         let shown = path.display();
-        std::fs::File::open(path).with_context(|| format!("opening {shown}"))?;
-        let file = OpenFileOptions::new().read_until(tags::PIXEL_DATA).open_file(path);
-        let file = file.map_err(|e| {
-            status::unreadable(anyhow!("{shown} cannot be read as DICOM ({e}): give another slice of it"))
-        })?;
+        let bytes = std::fs::read(path).with_context(|| format!("reading {shown}"))?;
+        let damaged = |e: anyhow::Error| anyhow!("{shown} cannot be read as DICOM ({e:#}): give another slice of it");
+        let file = parse(&bytes).map_err(damaged).map_err(status::unreadable)?;
         let strange = |name: &str| doubt(format!("{shown} has a {name} that DICOM does not allow: it is left out"));
         let found = Self::of(&file, &strange);
         for (name, text) in [("StudyInstanceUID", &found.study), ("FrameOfReferenceUID", &found.frame)] {
@@ -162,6 +161,11 @@ impl Kind {
     }
 }
 
+fn parse(bytes: &[u8]) -> Result<InMemDicomObject> {
+    lengths::check(bytes)?;
+    Ok(OpenFileOptions::new().read_until(tags::PIXEL_DATA).from_reader(bytes)?.into_inner())
+}
+
 fn is_uid(text: &str) -> bool {
     let is_part = |part: &str| {
         !part.is_empty() && part.bytes().all(|c| c.is_ascii_digit()) && (part == "0" || !part.starts_with('0'))
@@ -198,4 +202,65 @@ fn moment(text: &str) -> Option<NaiveDateTime> {
         rest.strip_prefix('.').unwrap_or("").chars().take_while(char::is_ascii_digit).take(6).collect();
     let microseconds = format!("{fraction:0<6}").parse().ok()?;
     Some(date.and_time(NaiveTime::from_hms_micro_opt(hour, part(10)?, part(12)?, microseconds)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use dicom_core::{DataElement, PrimitiveValue, VR};
+    use dicom_object::meta::FileMetaTableBuilder;
+
+    fn file(syntax: &str) -> Vec<u8> {
+        let put = |tag, vr, text: &str| DataElement::new(tag, vr, PrimitiveValue::from(text));
+        let tracer = InMemDicomObject::from_element_iter([put(tags::RADIONUCLIDE_TOTAL_DOSE, VR::DS, "250")]);
+        let sequence = dicom_core::value::DataSetSequence::from(vec![tracer]);
+        let made = InMemDicomObject::from_element_iter([
+            put(tags::SOP_CLASS_UID, VR::UI, "1.2.840.10008.5.1.4.1.1.130"),
+            put(tags::SOP_INSTANCE_UID, VR::UI, "1.2.3"),
+            put(tags::MODALITY, VR::CS, "PT"),
+            put(tags::PATIENT_ID, VR::LO, "7"),
+            put(tags::STUDY_DATE, VR::DA, "20261130"),
+            put(tags::ACQUISITION_DATE_TIME, VR::DT, "20261130101500.5"),
+            DataElement::new(tags::RADIOPHARMACEUTICAL_INFORMATION_SEQUENCE, VR::SQ, sequence),
+        ]);
+        let mut bytes = Vec::new();
+        let meta = FileMetaTableBuilder::new().transfer_syntax(syntax);
+        made.with_meta(meta).expect("a header").write_all(&mut bytes).expect("bytes");
+        bytes
+    }
+
+    #[test]
+    fn whatever_is_in_a_file() {
+        for syntax in ["1.2.840.10008.1.2", "1.2.840.10008.1.2.1", "1.2.840.10008.1.2.2"] {
+            let bytes = file(syntax);
+            let found = Like::of(&parse(&bytes).expect("a file"), &|name| panic!("{name}"));
+            assert_eq!(found.dose, Some(250.0), "{syntax}");
+            assert!(found.acquired == moment("20261130101500.500000") && found.acquired.is_some());
+            assert!(found.elements.contains(&(tags::PATIENT_ID, "7".into())));
+            crate::mutations::each(&bytes, |bytes| drop(parse(bytes).map(|file| Like::of(&file, &|_| {}))));
+        }
+        let mut bytes = file("1.2.840.10008.1.2.1");
+        let at = bytes.windows(4).position(|part| part == [0x10, 0, 0x20, 0]).expect("the patient's number");
+        bytes[at + 4..at + 12].copy_from_slice(b"UT\0\0\xf0\xff\xff\xff");
+        assert!(parse(&bytes).expect_err("refused").to_string().contains("4294967280 bytes, more than the file"));
+        assert!(parse(b"no file").expect_err("refused").to_string().contains("it is no DICOM file"));
+    }
+
+    #[test]
+    fn what_texts_may_be() {
+        for (kind, good, bad) in [
+            (Kind::Date, "20261130", "2026-11-3"),
+            (Kind::Time, "101112.5", "10:11"),
+            (Kind::Age, "061Y", "61 Y"),
+            (Kind::Sex, "F", "x"),
+            (Kind::Real, "61.5", "1e9"),
+            (Kind::Text(2), "ab", "abc"),
+            (Kind::Text(9), "ü", "a\\b"),
+        ] {
+            assert!(kind.allows(good) && !kind.allows(bad), "{good} {bad}");
+        }
+        assert!(is_uid("1.2.840.0") && ["1", "1..2", "1.02", "1.a", ""].iter().all(|text| !is_uid(text)));
+        assert_eq!(moment("202611301015+0100"), moment("20261130101500"));
+        assert!(["20261130", "20261330101500", "", "20261130256060"].iter().all(|text| moment(text).is_none()));
+    }
 }

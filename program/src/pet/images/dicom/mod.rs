@@ -2,6 +2,7 @@
 
 mod elements;
 mod frames;
+mod lengths;
 mod like;
 mod options;
 mod scaled;
