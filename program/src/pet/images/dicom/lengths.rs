@@ -10,7 +10,6 @@ const BEGIN: usize = 132;
 const UNDEFINED: u32 = u32::MAX;
 /// Of items and their ends.
 const ITEMS: u16 = 0xfffe;
-const END_OF_SEQUENCE: Tag = Tag(ITEMS, 0xe0dd);
 const META: u16 = 0x0002;
 const IMPLICIT: &str = "1.2.840.10008.1.2";
 const BIG: &str = "1.2.840.10008.1.2.2";
@@ -29,7 +28,6 @@ struct Head {
     begin: usize,
     length: u32,
     is_sequence: bool,
-    is_unknown: bool,
 }
 
 impl Head {
@@ -41,17 +39,16 @@ impl Head {
         };
         let tag = Tag(number(at, 2)? as u16, number(at + 2, 2)? as u16);
         if tag.0 == ITEMS {
-            return Ok(Self { tag, begin: at + 8, length: number(at + 4, 4)?, is_sequence: true, is_unknown: false });
+            return Ok(Self { tag, begin: at + 8, length: number(at + 4, 4)?, is_sequence: true });
         }
         if is_implicit {
             let is_sequence = StandardDataDictionary.by_tag(tag).is_some_and(|entry| entry.vr().relaxed() == VR::SQ);
-            return Ok(Self { tag, begin: at + 8, length: number(at + 4, 4)?, is_sequence, is_unknown: false });
+            return Ok(Self { tag, begin: at + 8, length: number(at + 4, 4)?, is_sequence });
         }
         let vr = bytes.get(at + 4..at + 6).unwrap_or_default();
         let is_short = SHORT.iter().any(|short| *short == vr);
         let (length, begin) = if is_short { (number(at + 6, 2)?, at + 8) } else { (number(at + 8, 4)?, at + 12) };
-        let is_sequence = vr == b"SQ";
-        Ok(Self { tag, begin, length, is_sequence, is_unknown: !is_short && !is_sequence })
+        Ok(Self { tag, begin, length, is_sequence: vr == b"SQ" })
     }
 }
 
@@ -59,23 +56,16 @@ impl Head {
 pub fn check(bytes: &[u8]) -> Result<()> {
     ensure!(bytes.get(BEGIN - 4..BEGIN) == Some(b"DICM"), "it is no DICOM file");
     let (mut at, mut meta_end, mut syntax) = (BEGIN, usize::MAX, String::new());
-    // Sequences of no type, within each other, which are implicit whatever the file is.
-    let mut unknown = 0;
     while at < bytes.len() {
         let is_meta = at < meta_end;
-        let is_implicit = !is_meta && (syntax == IMPLICIT || unknown > 0);
+        let is_implicit = !is_meta && syntax == IMPLICIT;
         let head = Head::new(bytes, at, is_implicit, !is_meta && syntax == BIG)?;
         ensure!(is_meta == (head.tag.0 == META), "its header does not end where it says");
-        if head.tag == END_OF_SEQUENCE && unknown > 0 {
-            unknown -= 1;
-        }
         let value = bytes.get(head.begin..).and_then(|rest| rest.get(..head.length as usize));
         if head.tag == tags::PIXEL_DATA && (head.length == UNDEFINED || value.is_none()) {
             break;
         }
         if head.is_sequence || head.length == UNDEFINED {
-            let is_begun = head.is_unknown || unknown > 0 && head.tag.0 != ITEMS;
-            unknown += usize::from(head.length == UNDEFINED && is_begun);
             at = head.begin;
             continue;
         }

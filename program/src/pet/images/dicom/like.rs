@@ -4,8 +4,8 @@ use super::elements::Code;
 use super::lengths;
 use crate::status;
 use anyhow::{Context, Result, anyhow, ensure};
-use dicom_core::Tag;
 use dicom_core::chrono::{NaiveDate, NaiveDateTime, NaiveTime, TimeDelta};
+use dicom_core::{PrimitiveValue, Tag};
 use dicom_dictionary_std::tags;
 use dicom_object::{InMemDicomObject, OpenFileOptions};
 use std::path::Path;
@@ -145,7 +145,9 @@ impl Kind {
     fn allows(self, text: &str) -> bool {
         let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
         match self {
-            Self::Text(most) => text.chars().count() <= most && !text.contains(|c: char| c < ' ' || c == '\\'),
+            Self::Text(most) => {
+                text.chars().count() <= most && !text.contains(|c: char| c < ' ' || "\\\u{fffd}".contains(c))
+            }
             Self::Date => text.len() == 8 && digits(text),
             Self::Time => {
                 let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
@@ -175,9 +177,13 @@ fn is_uid(text: &str) -> bool {
 
 /// An element's text, "" of one that is not there; of several values the first.
 fn text(file: &InMemDicomObject, tag: Tag) -> String {
-    let value = file.get(tag).and_then(|element| element.to_str().ok());
-    let first = value.as_deref().map_or("", |all| all.split('\\').next().unwrap_or(""));
-    first.trim_matches(['\0', ' ']).to_string()
+    let Some(value) = file.get(tag).and_then(|element| element.value().primitive()) else { return String::new() };
+    let all = match value {
+        // Of no type.
+        PrimitiveValue::U8(bytes) => String::from_utf8_lossy(bytes),
+        _ => value.to_str(),
+    };
+    all.split('\\').next().unwrap_or("").trim_matches(['\0', ' ']).to_string()
 }
 
 fn items(file: &InMemDicomObject, tag: Tag) -> &[InMemDicomObject] {
@@ -207,7 +213,7 @@ fn moment(text: &str) -> Option<NaiveDateTime> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use dicom_core::{DataElement, PrimitiveValue, VR};
+    use dicom_core::{DataElement, VR};
     use dicom_object::meta::FileMetaTableBuilder;
 
     fn file(syntax: &str) -> Vec<u8> {
