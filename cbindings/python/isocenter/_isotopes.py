@@ -78,3 +78,8 @@ def known(name):
 def of_code(value):
     """The isotope of a code of DICOM's CID 4020, None of another."""
     return ISOTOPES.get(_CODES.get(str(value).strip()))
+
+
+def code(name):
+    """The code of an isotope in DICOM's CID 4020, "" of one that it does not have."""
+    return next((code for own, _, _, code in _TABLE if own == name), "")

@@ -1,4 +1,4 @@
-"""Images with their geometry: NIfTI and Interfile files, and what DICOM needs to know.
+"""Images with their geometry: NIfTI, Interfile and DICOM files.
 
 >>> import isocenter.images
 >>> isocenter.images.write_nifti("image.nii.gz", image, 4.0, unit="Bq/ml")     # (nz, ny, nx) of 4 mm
@@ -23,7 +23,7 @@ FFDR       on the right side   front, right, feet
 FFDL       on the left side    back, left, feet
 =========  ==================  =======================
 
-NIfTI files need the package nibabel: ``pip install isocenter[nifti]``.
+NIfTI files need the package nibabel, ``pip install isocenter[nifti]``, DICOM files pydicom, ``pip install isocenter[dicom]``.
 """
 import collections
 import os
@@ -31,17 +31,12 @@ import os
 import numpy
 
 from . import _sidecar
+from ._dicom_image import write_dicom
 from ._isotopes import ELEMENTS
-from ._values import numbers, real
+from ._places import POSITIONS, checked, dicom_geometry, times, to_patient
 from .errors import wrong
 
-__all__ = ["POSITIONS", "Volume", "dicom_geometry", "read_nifti", "write_interfile", "write_nifti"]
-
-# Where y and z go by position: axis of left, back and head, and sign. x goes at right angles to both.
-_DOWN = {"S": (1, 1), "P": (1, -1), "DR": (0, -1), "DL": (0, 1)}
-_IN = {"HF": (2, 1), "FF": (2, -1)}
-#: Names of the patient's positions.
-POSITIONS = tuple(enters + down for enters in _IN for down in _DOWN)
+__all__ = ["POSITIONS", "Volume", "dicom_geometry", "read_nifti", "write_dicom", "write_interfile", "write_nifti"]
 
 #: Axes off an array's by more than so many voxels at its corners are rotated.
 _ROTATED = 0.1
@@ -92,14 +87,14 @@ def write_nifti(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", descript
         Where an argument is none of these.
     """
     nibabel = nibabel_package()
-    image, voxel, centre = _checked(image, voxel, centre)
+    image, voxel, centre = checked(image, voxel, centre)
     if image.dtype.name not in _TYPES:
         raise wrong(TypeError, f"image is {image.dtype}; it must be one of {', '.join(_TYPES)}")
     text = f"{description} {f'[{unit}]' if unit else ''}".strip()
     for name, words, most in (("unit", unit, 15), ("description", text, 79)):
         if len(words.encode()) > most:
             raise wrong(ValueError, f"{name} is {words!r}; NIfTI has {most} letters for it, its unit included")
-    starts, durations = _times(image, starts, durations)
+    starts, durations = times(image, starts, durations)
     file = nibabel.Nifti1Image(image.transpose(*range(image.ndim)[::-1]), _affine(image.shape[-3:], voxel, centre, position))
     file.header.set_xyzt_units("mm", "sec")
     file.header["descrip"], file.header["intent_name"], file.header["toffset"] = text.encode(), unit.encode(), 0.0 if starts is None else starts[0]
@@ -192,12 +187,12 @@ def write_interfile(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", posi
     ------
     ValueError
     """
-    image, voxel, centre = _checked(image, voxel, centre)
+    image, voxel, centre = checked(image, voxel, centre)
     _to_nifti(position)
     text = os.fspath(path)
     if not text.endswith(".hv"):
         raise wrong(ValueError, f"path is {text}; an Interfile header must end in .hv")
-    starts, durations = _times(image, starts, durations)
+    starts, durations = times(image, starts, durations)
     frames = len(image) if image.ndim == 4 else 1
     data = text[:-3] + ".v"
     volume = image.shape[-3] * image.shape[-2] * image.shape[-1] * 4
@@ -223,33 +218,6 @@ def write_interfile(path, image, voxel, centre=(0.0, 0.0, 0.0), *, unit="", posi
         file.write("\n".join(filter(None, lines)) + "\n")
 
 
-def dicom_geometry(shape, voxel, centre=(0.0, 0.0, 0.0), *, position="HFS"):
-    """The attributes of DICOM's Image Plane module, of slices z of an image as it is: its rows are those of the pixel data.
-
-    Parameters
-    ----------
-    shape : (int, int, int)
-        Of the image, nz, ny, nx.
-    voxel, centre, position
-        As for `write_nifti`.
-
-    Returns
-    -------
-    dict
-        ``PixelSpacing``, rows' and columns' distance, mm; ``SliceThickness``, mm; ``ImageOrientationPatient``, six cosines; and
-        ``ImagePositionPatient``, an array (nz, 3), of the middle of each slice's first pixel, mm to the left, back and head. ``Rows``, ``Columns``,
-        ``NumberOfSlices`` and ``PatientPosition``, too.
-    """
-    nz, ny, nx = (int(n) for n in shape)
-    voxel, centre = _sides(voxel), _three(centre, "centre")
-    axes = _to_patient(position)
-    first = centre - (numpy.array([nx, ny, nz]) - 1) / 2 * voxel
-    places = first + numpy.outer(numpy.arange(nz), [0, 0, voxel[2]])
-    return {"Rows": ny, "Columns": nx, "NumberOfSlices": nz, "PixelSpacing": [float(voxel[1]), float(voxel[0])], "SliceThickness": float(voxel[2]),
-            "ImageOrientationPatient": [float(v) for v in (*axes[:, 0], *axes[:, 1])], "ImagePositionPatient": places @ axes.T,
-            "PatientPosition": position}
-
-
 def nibabel_package():
     """The package nibabel, which only NIfTI files need."""
     try:
@@ -257,26 +225,6 @@ def nibabel_package():
     except ImportError as e:
         raise wrong(ImportError, "NIfTI files need the package nibabel: pip install isocenter[nifti], or pip install nibabel") from e
     return nibabel
-
-
-def _checked(image, voxel, centre):
-    image = numpy.asarray(image)
-    if image.ndim not in (3, 4) or not image.size:
-        raise wrong(ValueError, f"image has shape {image.shape}; it must be (nz, ny, nx) or (frames, nz, ny, nx)")
-    return image, _sides(voxel), _three(centre, "centre")
-
-
-def _times(image, *times):
-    """Starts and durations as arrays, s; None of what is not given."""
-    frames, made = len(image) if image.ndim == 4 else 1, []
-    for name, values in zip(("starts", "durations"), times):
-        found = None if values is None else numbers(values, name)
-        if found is not None and len(found) != frames:
-            raise wrong(ValueError, f"{name} has {len(found)} numbers; the image has {frames} frames")
-        if found is not None and not numpy.isfinite(found).all():
-            raise wrong(ValueError, f"{name} are {found.tolist()}; they must be finite, s")
-        made.append(found)
-    return made
 
 
 def _are_alike(starts, durations):
@@ -296,34 +244,9 @@ def _read_times(path, header, frames):
     return starts, durations
 
 
-def _sides(voxel):
-    voxel = numpy.full(3, real(voxel, "voxel")) if numpy.ndim(voxel) == 0 else _three(voxel, "voxel")
-    if not (voxel > 0).all():
-        raise wrong(ValueError, f"voxel is {voxel.tolist()} mm; sides must be above 0")
-    return voxel
-
-
-def _three(values, name):
-    values = numbers(values, name)
-    if values.shape != (3,) or not numpy.isfinite(values).all():
-        raise wrong(ValueError, f"{name} is {values.tolist()}; it must be three numbers, along x, y and z")
-    return values
-
-
-def _to_patient(position):
-    """From the scanner's axes to left, back and head: a matrix whose columns are x, y, z."""
-    if position not in POSITIONS:
-        raise wrong(ValueError, f"position is {position!r}; it must be one of {', '.join(POSITIONS)}")
-    axes = numpy.zeros((3, 3))
-    for column, (axis, sign) in ((1, _DOWN[position[2:]]), (2, _IN[position[:2]])):
-        axes[axis, column] = sign
-    axes[:, 0] = numpy.cross(axes[:, 1], axes[:, 2])
-    return axes
-
-
 def _to_nifti(position):
     """From the scanner's axes to right, front and head."""
-    return numpy.diag([-1.0, -1.0, 1.0]) @ _to_patient(position)
+    return numpy.diag([-1.0, -1.0, 1.0]) @ to_patient(position)
 
 
 def _affine(shape, voxel, centre, position):

@@ -18,6 +18,7 @@ import list_files
 import petsird_files
 from isocenter.lists.__main__ import main
 from list_files import CRYSTALS, uproot
+from test_dicom import pydicom
 from test_images import nibabel
 
 UNKNOWN = 2 ** 32 - 1
@@ -556,12 +557,12 @@ class Phantom(unittest.TestCase):
     def path(cls, name):
         return os.path.join(cls.folder.name, name)
 
-    def made(self, path, *options):
-        out, said, doubts = self.path("image.nii"), io.StringIO(), io.StringIO()
+    def made(self, path, *options, name="image.nii"):
+        out, said, doubts = self.path(name), io.StringIO(), io.StringIO()
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(doubts):
             main([path, "--attenuation", self.map, "-o", out, *self.GRID, *options])
         self.assertRegex(said.getvalue(), r"isotope: F-18[\s\S]*written: ")
-        return isocenter.images.read_nifti(out).image, doubts.getvalue()
+        return (out if name.endswith(".dcm") else isocenter.images.read_nifti(out).image), doubts.getvalue()
 
     def check(self, image):
         """There are 327,000 trues. Of the ellipsoid's 40,000 or so, counts deviate by 0.5 %, and means of parts of it by some 1.5 %, since the time of flight leaves neighbours to be told
@@ -577,6 +578,14 @@ class Phantom(unittest.TestCase):
 
 @unittest.skipIf(nibabel is None, "nibabel is not installed")
 class Images(Phantom):
+    @unittest.skipIf(pydicom is None, "pydicom is not installed")
+    def test_dicom(self):
+        path, doubts = self.made(list_files.castor(self.folder.name, *self.scan.detected()), name="image.dcm")
+        self.assertIn("isocenter.lists: it is not known when the scan began: DICOM's times count from 1900-01-01, give --acquired", doubts)
+        file = pydicom.dcmread(path)
+        self.check(file.pixel_array * file.SharedFunctionalGroupsSequence[0].RealWorldValueMappingSequence[0].RealWorldValueSlope)
+        self.assertEqual([file[f"{name}Corrected"].value for name in ("Decay", "Attenuation", "Scatter", "Randoms", "DeadTime", "PatientMotion")], ["YES", "YES", "NO", "NO", "NO", "NO"])
+
     def test_a_list_of_castor(self):
         image, doubts = self.made(list_files.castor(self.folder.name, *self.scan.detected()))
         self.check(image)

@@ -361,7 +361,7 @@ class Quantify(unittest.TestCase):
         self.says(r"frames\[0\] is 5 to 5 s", frames=[(5, 5)])
         self.says("it must be pairs of start and end", frames=[0, 60, 120])
         self.says("there are no events in any frame", frames=[(700, 800), (900, 1000)])
-        self.assertRaisesRegex(ValueError, "image.dcm; it must end in .nii", made.write, "image.dcm")
+        self.assertRaisesRegex(ValueError, "image.mgz; it must end in .nii", made.write, "image.mgz")
 
     def test_kinds_of_events(self):
         scan, path = self.scan, self.path("other.petsird")
@@ -417,7 +417,9 @@ class Quantify(unittest.TestCase):
         self.says("is no PETSIRD file that can be read", self.path("text.petsird"))
         with mock.patch.dict(sys.modules, {"petsird": None}):  # which is for those who write files
             self.assertEqual(self.quick().isotope.name, "F-18")
-        for arguments, words in (([self.file, "-o", "image.dcm"], "it must end in"), ([self.file, "-o", self.path("a.nii"), "--isotope", "X"], "isotope is 'X'")):
+        for arguments, words in (([self.file, "-o", "image.mgz"], "it must end in"), ([self.file, "-o", self.path("a.nii"), "--acquired", "2026-11-30T10:00"], "--dicom-like and --acquired are for DICOM"),
+                                 ([self.file, "-o", self.path("a.dcm"), "--acquired", "now"], "acquired is now; it must be a date and time"),
+                                 ([self.file, "-o", self.path("a.dcm"), "--dicom-like", self.file], "is no DICOM file"), ([self.file, "-o", self.path("a.nii"), "--isotope", "X"], "isotope is 'X'")):
             with self.subTest(words), self.assertRaises(SystemExit) as caught, contextlib.redirect_stdout(io.StringIO()):
                 self.main(arguments)
             self.assertIn(words, str(caught.exception))

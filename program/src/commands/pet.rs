@@ -3,13 +3,14 @@
 use super::context_told;
 use crate::cli::Machine;
 use crate::names;
+use crate::pet::images::dicom::{DicomOptions, Like, Scan};
 use crate::pet::options::Pet;
 use crate::pet::{self, Doubts, Format, Opened, Quantified, Said, Scanner, general};
 use crate::scan::Nan;
 use crate::talk;
 use crate::team::Alone;
 use crate::watch::Watch;
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use serde_json::{Value, json};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,10 +20,11 @@ pub fn run(given: &Pet) -> Result<()> {
     tell(&opened)?;
     let Some(output) = &given.reconstruction.output else { return Ok(()) };
     // Before the work.
-    let (_, stem) = Format::of(output)?;
+    let (format, stem) = Format::of(output)?;
     let report = given.reconstruction.report.clone().unwrap_or_else(|| PathBuf::from(stem + ".html"));
     [output, &report].into_iter().try_for_each(|path| names::file(path))?;
     let (watch, doubts) = (Watch::new()?, Arc::new(Doubts::default()));
+    let like = like(given, format, &doubts)?;
     let machine = Machine { device: given.device.clone(), threads: given.threads, memory: None, scratch: None };
     let (alone, heard) = (Alone::default(), doubts.clone());
     let context = context_told(&machine, Nan::Error, &watch, &alone, move |message| heard.of_library(message))?;
@@ -30,13 +32,24 @@ pub fn run(given: &Pet) -> Result<()> {
     watch.end();
     let made = made?;
     told(&made);
-    let files = made.write(output)?;
+    let doubt = |words| doubts.tell(words);
+    let files = made.write(output, Scan::new(&made, &given.reconstruction, like, &doubt))?;
     for path in &files {
         talk::tell("written", json!({"path": talk::path(path)}), format_args!("written {}", path.display()));
     }
     made.report(&report, &doubts.all(), &command())?;
     talk::tell("report", json!({"path": talk::path(&report)}), format_args!("report {}", report.display()));
     Ok(())
+}
+
+/// What a DICOM file tells besides.
+fn like(given: &Pet, format: Format, doubts: &Doubts) -> Result<Like> {
+    let DicomOptions { like, acquired } = &given.reconstruction.dicom;
+    ensure!(
+        format == Format::Dicom || like.is_none() && acquired.is_none(),
+        "--dicom-like and --acquired are for DICOM, and the output is not: leave them out, or let --output end in .dcm"
+    );
+    like.as_ref().map_or(Ok(Like::default()), |path| Like::read(path, &|words| doubts.tell(words)))
 }
 
 /// What was typed.
@@ -116,7 +129,7 @@ fn told(made: &Quantified) {
 }
 
 impl Quantified {
-    fn write(&self, path: &Path) -> Result<Vec<PathBuf>> {
+    fn write(&self, path: &Path, scan: Scan) -> Result<Vec<PathBuf>> {
         let about = pet::images::About {
             voxel: [self.voxel; 3],
             centre: self.centre,
@@ -126,6 +139,7 @@ impl Quantified {
             durations: self.found.iter().map(|of| of.duration).collect(),
             isotope: &self.isotope,
             scanner: &self.scanner,
+            scan,
         };
         let mut files = pet::images::write(
             path,

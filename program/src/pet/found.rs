@@ -81,4 +81,7 @@ pub struct Quantified {
     pub scanner: String,
     /// From the time that the activity is told at to the start of the scan, s.
     pub delay: f64,
+    /// keV; 0 where it is not known.
+    pub energy_window: [f64; 2],
+    pub by_time_of_flight: bool,
 }

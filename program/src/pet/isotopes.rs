@@ -86,6 +86,11 @@ pub fn of_code(code: &str) -> Option<Isotope> {
     table().iter().find(|(_, own)| *own == code.trim() && *own != "-").map(|(isotope, _)| isotope.clone())
 }
 
+/// The code of an isotope in DICOM's CID 4020, None of one that it does not have.
+pub fn code(name: &str) -> Option<&'static str> {
+    table().iter().find(|(own, code)| own.name == name && *code != "-").map(|(_, code)| *code)
+}
+
 /// What makes values of some doubtful.
 pub fn remark(name: &str) -> Option<String> {
     let decays = |other: &str| {

@@ -1,5 +1,6 @@
 //! What may be said on the command line of `isocenter pet`.
 
+use super::images::dicom::DicomOptions;
 use super::petsird::Span;
 use super::position::Position;
 use clap::{Args, ValueEnum};
@@ -22,12 +23,14 @@ pub struct Pet {
 
 #[derive(Clone, Debug, Args)]
 pub struct Reconstruction {
-    /// The image in Bq/ml: NAME.nii, NAME.nii.gz, NAME.hv (Interfile) or NAME.npy [default: just tell what is in the file]
+    /// The image in Bq/ml: NAME.nii, NAME.nii.gz, NAME.hv (Interfile), NAME.dcm (DICOM) or NAME.npy [default: just tell what is in the file]
     #[arg(short, long)]
     pub output: Option<PathBuf>,
     /// A page about it [default: beside the output]
     #[arg(long, value_name = "NAME.html", requires = "output")]
     pub report: Option<PathBuf>,
+    #[command(flatten, next_help_heading = "DICOM")]
+    pub dicom: DicomOptions,
     #[command(flatten, next_help_heading = "Attenuation")]
     pub map: MapOptions,
     #[command(flatten, next_help_heading = "Activity")]

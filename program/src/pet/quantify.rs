@@ -202,6 +202,8 @@ pub fn quantify(
         position,
         scanner: scanner.model.clone(),
         delay: given.activity.delay,
+        energy_window: scanner.window,
+        by_time_of_flight: lattice.tof_fwhm > 0.0,
     })
 }
 

@@ -2,6 +2,7 @@
 
 mod cut;
 mod damaged;
+mod dicom;
 mod doubts;
 #[path = "../folder/mod.rs"]
 mod folder;

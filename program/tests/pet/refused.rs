@@ -130,7 +130,7 @@ fn scans_that_make_no_image() {
     let (told, status) = refused(&[text(&list), "--voxel", "3"]);
     assert!(status == 2 && told.contains("--output"), "{told}");
     let (told, _) = refused(&[text(&list), "-o", text(&folder.path("image.mhd"))]);
-    assert!(told.contains("it must end in .nii, .nii.gz, .hv or .npy"), "{told}");
+    assert!(told.contains("it must end in .nii, .nii.gz, .hv, .dcm or .npy"), "{told}");
     let with = |nuclide: &str, change: &dyn Fn(&mut writer::Scanner), blocks: &[writer::Block]| {
         let mut scanner = small();
         change(&mut scanner);

@@ -9,6 +9,7 @@ import warnings
 import isocenter
 import isocenter.images
 
+from .. import _dicom_image
 from . import _report
 from ._attenuation import UNITS
 from ._lattice import PROJECTORS
@@ -20,8 +21,11 @@ def run(name, what, arguments, opened, more=None):
     """`python -m NAME FILE`, where `what` is the file, `opened` of what was given the list, and `more` adds options to the parser."""
     parser = argparse.ArgumentParser(prog=f"python -m {name}", description=f"Reconstructs the activity in Bq/ml from {what}.")
     parser.add_argument("file", help=what)
-    parser.add_argument("-o", "--output", help="NAME.nii, NAME.nii.gz, NAME.hv (Interfile) or NAME.npy; without it, only what is in the file is told")
+    parser.add_argument("-o", "--output", help="NAME.nii, NAME.nii.gz, NAME.hv (Interfile), NAME.dcm (DICOM) or NAME.npy; without it, only what is in the file is told")
     parser.add_argument("--report", help="a page about it, NAME.html; without it beside the output")
+    parser.add_argument("--dicom-like", metavar="FILE", help="of DICOM: a file of the same patient and study, such as a slice of the CT, whose patient, study and frame of reference are taken; of "
+                        "a PET image also what was injected, and when the scan began")
+    parser.add_argument("--acquired", metavar="TIME", help="of DICOM: when the scan began, 2026-11-30T10:15:00")
     parser.add_argument("--attenuation", help="map of attenuation, NIfTI")
     parser.add_argument("--unit", choices=UNITS, help="of the map; without it what the file names, else 1/mm")
     parser.add_argument("--kilovolts", type=float, default=120.0, help="of the CT, for HU (120)")
@@ -66,7 +70,7 @@ def run(name, what, arguments, opened, more=None):
     command = f"python -m {name} " + shlex.join(sys.argv[1:] if arguments is None else arguments)
     try:
         if given.output:
-            written(given.output)
+            _check_output(given)
         if given.frame and given.frames:
             sys.exit(f"{name}: --frame and --frames are given; there must be one of them")
         with opened(given) as listed:
@@ -75,6 +79,14 @@ def run(name, what, arguments, opened, more=None):
                 _make(name, listed, given, command)
     except (isocenter.Error, ValueError, OSError, ImportError) as e:
         sys.exit(f"{name}: {_as_options(_without_function(e), given)}")
+
+
+def _check_output(given):
+    """That all of it can be written, before the work."""
+    if written(given.output) == ".dcm":
+        _dicom_image.check(given.dicom_like, given.acquired)
+    elif given.dicom_like or given.acquired:
+        raise ValueError(f"--dicom-like and --acquired are for DICOM, and the output is {given.output}: leave them out, or let it end in .dcm")
 
 
 def _without_function(e):
@@ -110,7 +122,12 @@ def _make(name, listed, given, command):
             print(f"{title}: {value}")
     for row in _report.numbers(made):
         print("\n".join(f"{title}: {value}" for title, value in row.items()))
-    made.write(given.output)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        made.write(given.output, like=given.dicom_like, acquired=given.acquired)
+    for words in [_as_options(_without_function(one.message), given) for one in heard]:
+        made.doubts.append(words)
+        print(f"{name}: {words}", file=sys.stderr)
     report = given.report or given.output[:-len(written(given.output))] + ".html"
     made.write_report(report, command)
     print(f"written: {', '.join([given.output, *made.beside(given.output), report])}")

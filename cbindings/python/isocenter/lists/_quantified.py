@@ -7,7 +7,7 @@ import numpy
 from .. import _sidecar, images
 from .._isotopes import Isotope
 from ..errors import wrong
-from . import _bids, _report
+from . import _bids, _dicom, _report
 
 UNIT = "Bq/ml"
 
@@ -90,8 +90,16 @@ class Quantified:
         Its name.
     names : list of str
         What images are called: "frame 0", "gate 1".
-    delay : float
-        From the time that the activity is told at to the start of the scan, s.
+    delay, live : float
+        From the time that the activity is told at to the start of the scan, s; part of the time in which the scanner was ready.
+    corrections : tuple of str
+        What the image is corrected for, as `isocenter.images.write_dicom` has it.
+    algorithm : str
+        Its name.
+    energy_window : tuple of float
+        keV; 0 and 0 where it is not known.
+    time_of_flight, in_map_frame : bool
+        Whether the image was made by it; whether it is in the coordinates of the map's file.
     """
     image: numpy.ndarray
     voxel: tuple
@@ -105,14 +113,23 @@ class Quantified:
     scanner: str
     names: list = dataclasses.field(default_factory=list)
     delay: float = 0.0
+    live: float = 1.0
+    corrections: tuple = ()
+    algorithm: str = ""
+    energy_window: tuple = (0.0, 0.0)
+    time_of_flight: bool = False
+    in_map_frame: bool = False
 
-    def write(self, path):
-        """Writes the image: NIfTI (.nii, .nii.gz), Interfile (.hv and .v) or NumPy (.npy), by the ending; see `isocenter.images`. Beside NIfTI and NumPy files NAME.json has the
-        frames' times and what else is known of PET-BIDS's fields; of NumPy's also the image's place."""
+    def write(self, path, *, like=None, acquired=None):
+        """Writes the image: NIfTI (.nii, .nii.gz), Interfile (.hv and .v), DICOM (.dcm) or NumPy (.npy), by the ending; see `isocenter.images`. Beside NIfTI and NumPy files NAME.json has
+        the frames' times and what else is known of PET-BIDS's fields; of NumPy's also the image's place. `like` and `acquired` are for DICOM alone, as `isocenter.images.write_dicom` takes
+        them; the frame of reference of `like` is taken where the image is in the coordinates of its map of attenuation."""
         words = dict(unit=self.unit, position=self.position)
         starts, durations = [f.start for f in self.found], [f.duration for f in self.found]
-        ending = written(path)
-        if ending == ".hv":
+        ending = written(path, like, acquired)
+        if ending == ".dcm":
+            _dicom.write(path, self, like, acquired)
+        elif ending == ".hv":
             images.write_interfile(path, self.image, self.voxel, self.centre, **words, starts=starts, durations=durations, isotope=self.isotope.name,
                                    half_life=self.isotope.half_life, branching=self.isotope.branching, scanner=self.scanner)
         elif ending == ".npy":
@@ -127,16 +144,18 @@ class Quantified:
     def beside(self, path):
         """Names of the files that `write` makes beside an image."""
         ending = written(path)
-        return [os.fspath(path)[:-len(ending)] + ".v"] if ending == ".hv" else [_sidecar.beside(path)]
+        return [os.fspath(path)[:-len(ending)] + ".v"] if ending == ".hv" else [] if ending == ".dcm" else [_sidecar.beside(path)]
 
     def write_report(self, path, command=""):
         """Writes a page, HTML, that needs nothing beside it: the numbers, three slices, doubts, and `command` if there is one."""
         _report.write(path, self, command)
 
 
-def written(path):
-    """The ending of a file that `Quantified.write` writes."""
-    for ending in (".nii.gz", ".nii", ".hv", ".npy"):
-        if os.fspath(path).endswith(ending):
-            return ending
-    raise wrong(ValueError, f"path is {os.fspath(path)}; it must end in .nii, .nii.gz, .hv or .npy")
+def written(path, like=None, acquired=None):
+    """The ending of a file that `Quantified.write` writes, with what it is told besides."""
+    ending = next((ending for ending in (".nii.gz", ".nii", ".hv", ".npy", ".dcm") if os.fspath(path).endswith(ending)), None)
+    if ending is None:
+        raise wrong(ValueError, f"path is {os.fspath(path)}; it must end in .nii, .nii.gz, .hv, .dcm or .npy")
+    if ending != ".dcm" and (like or acquired):
+        raise wrong(ValueError, f"like and acquired are for DICOM, and path is {os.fspath(path)}: leave them out, or let it end in .dcm")
+    return ending

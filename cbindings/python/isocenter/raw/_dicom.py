@@ -4,20 +4,12 @@ import os
 
 import numpy
 
+from .._dicom import MOST, decimal, pydicom_package, save
 from ..errors import wrong
 
-MOST = 0xffff  # of 16 bits
 # Of type 2: they may be empty, and have to be there.
 EMPTY = ("PatientName", "PatientID", "PatientBirthDate", "PatientSex", "AccessionNumber", "ReferringPhysicianName", "StudyID", "PositionReferenceIndicator",
          "ScanOptions", "EchoTime", "EchoTrainLength", "RepetitionTime")
-
-
-def pydicom_package():
-    try:
-        import pydicom
-    except ImportError as e:
-        raise wrong(ImportError, f"DICOM files need the package pydicom ({e}): pip install isocenter[dicom], or pip install pydicom") from e
-    return pydicom
 
 
 def write_dicom(path, made, **elements):
@@ -62,7 +54,7 @@ def write_dicom(path, made, **elements):
         image = {**common, **_place(made, f, z), "InstanceNumber": number, "SOPInstanceUID": pydicom.uid.generate_uid(), **elements}
         stored = numpy.rint(values[f, z] / slope).astype("<u2")
         image.update(Rows=stored.shape[0], Columns=stored.shape[1], PixelData=stored.tobytes())
-        _write(pydicom, name, image)
+        save(name, image)
     return paths
 
 
@@ -76,7 +68,7 @@ def _common(pydicom, made, slope):
         "StudyDate": day, "StudyTime": time, "ContentDate": day, "ContentTime": time, "SeriesNumber": 1,
         "ScanningSequence": "RM", "SequenceVariant": "NONE", "MRAcquisitionType": "3D" if volume else "2D",
         "SamplesPerPixel": 1, "PhotometricInterpretation": "MONOCHROME2", "BitsAllocated": 16, "BitsStored": 16, "HighBit": 15, "PixelRepresentation": 0,
-        "RescaleSlope": _decimal(slope), "RescaleIntercept": "0", "RescaleType": "US", "WindowCenter": _decimal(slope * MOST / 2), "WindowWidth": _decimal(slope * MOST),
+        "RescaleSlope": decimal(slope), "RescaleIntercept": "0", "RescaleType": "US", "WindowCenter": decimal(slope * MOST / 2), "WindowWidth": decimal(slope * MOST),
     }
 
 
@@ -87,27 +79,7 @@ def _place(made, f, z):
     sides = numpy.linalg.norm(affine[:3, :3], axis=0)
     first = affine @ [0, 0, z if volume else 0, 1]
     return {
-        "ImagePositionPatient": [_decimal(v) for v in first[:3]], "ImageOrientationPatient": [_decimal(v) for v in (affine[:3, :2] / sides[:2]).T.ravel()],
-        "PixelSpacing": [_decimal(sides[1]), _decimal(sides[0])], "SliceThickness": _decimal(sides[2]), "SpacingBetweenSlices": _decimal(made.voxel[0]),
+        "ImagePositionPatient": [decimal(v) for v in first[:3]], "ImageOrientationPatient": [decimal(v) for v in (affine[:3, :2] / sides[:2]).T.ravel()],
+        "PixelSpacing": [decimal(sides[1]), decimal(sides[0])], "SliceThickness": decimal(sides[2]), "SpacingBetweenSlices": decimal(made.voxel[0]),
         "EchoNumbers": made.frames[f].get("contrast", 0) + 1, "TemporalPositionIdentifier": f + 1, "NumberOfTemporalPositions": len(made.frames),
     }
-
-
-def _decimal(value):
-    """A decimal string, of 16 characters at most."""
-    return next(text for digits in range(12, 0, -1) if len(text := f"{value:.{digits}g}") <= 16)
-
-
-def _write(pydicom, path, elements):
-    meta = pydicom.dataset.FileMetaDataset()
-    meta.MediaStorageSOPClassUID, meta.MediaStorageSOPInstanceUID = elements["SOPClassUID"], elements["SOPInstanceUID"]
-    meta.TransferSyntaxUID = pydicom.uid.ExplicitVRLittleEndian
-    file = pydicom.dataset.FileDataset(path, {}, file_meta=meta, preamble=b"\0" * 128)
-    for name, value in elements.items():
-        setattr(file, name, value)
-    file["PixelData"].VR = "OW"
-    if hasattr(pydicom, "dcmwrite") and int(pydicom.__version__.split(".")[0]) >= 3:
-        file.save_as(path, enforce_file_format=True)
-    else:
-        file.is_little_endian, file.is_implicit_VR = True, False
-        file.save_as(path, write_like_original=False)

@@ -1,8 +1,9 @@
-//! Images with their places: NIfTI files to read, NIfTI, Interfile and NumPy files to write.
+//! Images with their places: NIfTI files to read, NIfTI, Interfile, DICOM and NumPy files to write.
 //!
 //! Values are `[z][y][x]`; voxel j of an axis of N lies at `(j - (N - 1) / 2)` voxels from the image's centre, and that at `centre` in the scanner's frame, mm.
 
 mod affine;
+pub mod dicom;
 mod gzip;
 mod interfile;
 mod nifti_reader;
@@ -44,6 +45,7 @@ pub struct About<'a> {
     pub durations: Vec<f64>,
     pub isotope: &'a Isotope,
     pub scanner: &'a str,
+    pub scan: dicom::Scan<'a>,
 }
 
 /// Values `[frame][z][y][x]`, or without frames.
@@ -58,13 +60,15 @@ pub struct Image<'a> {
 pub enum Format {
     Nifti { is_packed: bool },
     Interfile,
+    Dicom,
     Numpy,
 }
 
-const ENDINGS: [(&str, Format); 4] = [
+const ENDINGS: [(&str, Format); 5] = [
     (".nii.gz", Format::Nifti { is_packed: true }),
     (".nii", Format::Nifti { is_packed: false }),
     (".hv", Format::Interfile),
+    (".dcm", Format::Dicom),
     (".npy", Format::Numpy),
 ];
 
@@ -75,7 +79,7 @@ impl Format {
         let found = ENDINGS.iter().find_map(|(end, format)| Some((*format, text.strip_suffix(end)?.to_string())));
         match found.filter(|(_, stem)| !stem.is_empty() && !stem.ends_with('/')) {
             Some(found) => Ok(found),
-            None => bail!("--output is {text}; it must end in .nii, .nii.gz, .hv or .npy"),
+            None => bail!("--output is {text}; it must end in .nii, .nii.gz, .hv, .dcm or .npy"),
         }
     }
 }
@@ -85,6 +89,7 @@ pub fn write(path: &Path, image: &Image, about: &About) -> Result<Vec<PathBuf>> 
     match Format::of(path)?.0 {
         Format::Nifti { is_packed } => nifti_writer::write(path, image, about, is_packed),
         Format::Interfile => interfile::write(path, image, about),
+        Format::Dicom => dicom::write(path, image, about),
         Format::Numpy => npy::write(path, image),
     }
 }

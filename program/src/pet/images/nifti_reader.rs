@@ -215,6 +215,7 @@ fn values(header: &Header, count: usize) -> Result<Vec<f32>> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::dicom::{Like, Scan};
     use super::super::{About, Format, Image, write};
     use super::*;
     use crate::pet::isotopes;
@@ -226,6 +227,19 @@ mod tests {
         let isotope = isotopes::known("F-18").expect("an isotope");
         let values: Vec<f32> = (0..2 * 3 * 4).map(|k| k as f32 - 3.5).collect();
         let (starts, durations) = (vec![30.0], vec![600.0]);
+        let scan = Scan {
+            like: Like::default(),
+            acquired: None,
+            delay: 0.0,
+            live: 1.0,
+            corrections: Vec::new(),
+            algorithm: "",
+            energy_window: [0.0; 2],
+            by_time_of_flight: false,
+            names: &[],
+            found: &[],
+            doubt: &|_| {},
+        };
         let about = About {
             voxel: [1.5, 2.0, 4.0],
             centre: [10.0, -20.0, 30.0],
@@ -235,6 +249,7 @@ mod tests {
             durations,
             isotope: &isotope,
             scanner: "",
+            scan,
         };
         let image = Image { values: &values, frames: None, shape: [2, 3, 4] };
         assert!(matches!(Format::of(&path), Ok((Format::Nifti { .. }, _))));

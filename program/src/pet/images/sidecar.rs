@@ -18,7 +18,7 @@ pub fn write(path: &Path, made: &Quantified) -> Result<Option<PathBuf>> {
             "Centre": made.centre,
             "PatientPosition": made.position.to_string(),
         })),
-        Format::Interfile => return Ok(None),
+        Format::Interfile | Format::Dicom => return Ok(None),
     };
     let mut fields = fields(made);
     if let Some(Value::Object(place)) = place {
