@@ -42,8 +42,8 @@ def write_dicom(path, image, voxel, centre=(0.0, 0.0, 0.0), *, isotope, half_lif
         From the time that the activity is told at to the start of the scan, s.
     corrections : sequence of str
         Those that the image has: of attenuation, calibration, dead time, decay, motion, normalization, randoms, scatter.
-    live : float
-        Part of the time in which the scanner was ready.
+    live : float or sequence of float
+        Part of the time in which the scanner was ready, of all frames or of each.
     energy_window : (float, float), optional
         keV.
     time_of_flight : bool
@@ -84,6 +84,9 @@ def write_dicom(path, image, voxel, centre=(0.0, 0.0, 0.0), *, isotope, half_lif
     of_frames = {"starts": starts, "durations": durations, "iterations": iterations, "prompts": prompts, "decays": decays, "scatters": scatters}
     for name, values in of_frames.items():
         of_frames[name] = _of_frames(name, values, count, 1.0 if name == "decays" else 0.0)[kept]
+    lives = of_frames["lives"] = numpy.full(len(kept), _finite(live, "live")) if numpy.ndim(live) == 0 else _of_frames("live", live, count, 1.0)[kept]
+    if not (lives > 0).all():
+        raise wrong(ValueError, f"live is {lives.tolist()}; it must be above 0")
     names = labels or [f"frame {k}" for k in range(count)]
     if len(names) != count:
         raise wrong(ValueError, f"labels has {len(names)} members; the image has {count} frames")
@@ -102,7 +105,7 @@ def write_dicom(path, image, voxel, centre=(0.0, 0.0, 0.0), *, isotope, half_lif
         if k not in kept:
             warnings.warn(f"{names[k]} has no values, and is not in {os.path.basename(path)}", stacklevel=2)
     about = {**of_frames, "labels": [_line(names[k]) for k in kept], "is_series": is_series, "isotope": _decays(isotope, half_life, branching), "acquired": acquired,
-             "delay": _finite(delay, "delay"), "corrections": corrections, "live": _finite(live, "live"), "energy_window": [_finite(v, "energy_window") for v in energy_window or (0, 0)],
+             "delay": _finite(delay, "delay"), "corrections": corrections, "energy_window": [_finite(v, "energy_window") for v in energy_window or (0, 0)],
              "time_of_flight": time_of_flight, "algorithm": _code_string(algorithm), "scanner": _line(scanner), "description": _line(description), "version": __version__}
     stored, slopes = _dicom_pet.scaled(images[kept])
     try:

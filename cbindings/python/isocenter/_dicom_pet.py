@@ -159,7 +159,7 @@ def _values(slope, dtype):
 
 def _factors(k, about):
     made = {"PrimaryPromptsCountsAccumulated": min(int(about["prompts"][k]), _COUNT), "SliceSensitivityFactor": "1", "ScatterFractionFactor": decimal(about["scatters"][k]),
-            "DeadTimeFactor": decimal(1 / about["live"])}
+            "DeadTimeFactor": decimal(1 / about["lives"][k])}
     return {**made, "DecayFactor": decimal(about["decays"][k])} if "decay" in about["corrections"] else made
 
 

@@ -116,13 +116,14 @@ fn doubts_are_told() {
     ] {
         assert!(told.contains(word), "{word}: {told}");
     }
-    // Dead time; delays without any in the field of view are told, and --no-randoms leaves them out.
-    let bytes =
-        [writer::header(&small(), Some(&f18())), writer::dead_time(), writer::blocks(&[block(0, 3000, 0)])].concat();
+    // Dead times that do not cover the events, and given ones.
+    let dead = writer::dead_time([0, 500], &[0.9; 120]);
+    let bytes = [writer::header(&small(), Some(&f18())), dead, writer::blocks(&[block(0, 3000, 0)])].concat();
     std::fs::write(&list, bytes).expect("a file");
     let told = words(&["--no-randoms"]);
-    assert!(told.contains("dead times, which are not used: give --live"), "{told}");
-    assert!(!words(&["--no-randoms", "--live", "0.9"]).contains("--live"));
+    assert!(told.contains("blocks of dead time cover 0.5 of 1 s of events"), "{told}");
+    let told = words(&["--no-randoms", "--live", "0.9"]);
+    assert!(told.contains("--live is given, 0.9: the file's dead times are not used"), "{told}");
     // Pairs of modules that are not in coincidence.
     let mut parted = small();
     parted.groups = (0..10).map(|m| (0..=m).map(|n| if m - n == 5 && n > 0 { 0 } else { -1 }).collect()).collect();

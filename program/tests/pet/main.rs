@@ -8,6 +8,7 @@ mod doubts;
 mod folder;
 mod hdf5;
 mod images;
+mod rates;
 mod refused;
 mod scans;
 mod tree;

@@ -140,10 +140,9 @@ fn scans_that_make_no_image() {
     assert!(
         with("Xx-3", &|_| (), &good).contains("names its isotope Xx-3, which is not one that is known: give --isotope")
     );
-    assert!(
-        with("F-18", &|_| (), &[block(0, 1000, 0)])
-            .contains("prompts without delays, of which randoms are made: give --no-randoms")
-    );
+    assert!(with("F-18", &|_| (), &[block(0, 1000, 0)]).contains(
+        "prompts without delays, and without rates of single photons, of which randoms are made: give --no-randoms"
+    ));
     assert!(with("F-18", &|_| (), &[block(0, 0, 10)]).contains("delays without prompts"));
     assert!(with("F-18", &|_| (), &[]).contains("there are no events"));
     let none = writer::Block { time: [5, 5], ..block(0, 1000, 100) };

@@ -90,8 +90,8 @@ class Quantified:
         Its name.
     names : list of str
         What images are called: "frame 0", "gate 1".
-    delay, live : float
-        From the time that the activity is told at to the start of the scan, s; part of the time in which the scanner was ready.
+    delay : float
+        From the time that the activity is told at to the start of the scan, s.
     corrections : tuple of str
         What the image is corrected for, as `isocenter.images.write_dicom` has it.
     algorithm : str
@@ -113,7 +113,6 @@ class Quantified:
     scanner: str
     names: list = dataclasses.field(default_factory=list)
     delay: float = 0.0
-    live: float = 1.0
     corrections: tuple = ()
     algorithm: str = ""
     energy_window: tuple = (0.0, 0.0)

@@ -189,7 +189,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
     image = _axis.turned_image(solved, scanner.turn.T)
     centre = tuple(float(v) for v in _axis.turned(lattice.centre, scanner.turn.T) + shift)
     nz, ny, nx = image.shape[1:]
-    corrected = {"attenuation": map is not None, "calibration": calibration != 1, "dead time": live != 1, "decay": True, "motion": motion is not None,
+    corrected = {"attenuation": map is not None, "calibration": calibration != 1, "dead time": any(of.alive != 1 for of in found), "decay": True, "motion": motion is not None,
                  "normalization": scanner.efficiencies is not None, "randoms": randoms, "scatter": map is not None and scatter > 0}
     settings = {
         "list": listed.kind + (f", without {' and '.join(listed.excluded)}" if listed.excluded else ""),
@@ -206,7 +206,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
         "motion": f"images of {len(cut.parts)} places, moved to the reference and averaged by sensitivity and time" if motion is not None else "",
         "patient": position, "computed in": f"{time.monotonic() - begun:.0f} s"}
     return Quantified(numpy.ascontiguousarray(image if cut.series else image[0]), (lattice.voxel,) * 3, centre, UNIT, found, isotope, settings, doubts, position,
-                      scanner.model, cut.names, delay, live, tuple(name for name, is_made in corrected.items() if is_made), algorithm,
+                      scanner.model, cut.names, delay, tuple(name for name, is_made in corrected.items() if is_made), algorithm,
                       (scanner.energy_lower, scanner.energy_upper), lattice.tof_fwhm > 0, map is not None and map_centre is None)
 
 

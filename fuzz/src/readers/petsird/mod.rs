@@ -52,7 +52,10 @@ fn file(bytes: &[u8]) -> Vec<u8> {
         prompts: (0..count).map(event).collect(),
         delays: (0..k).map(event).collect(),
     };
-    let mut file = [header, writer::blocks(&[block(0), block(1), block(2)])].concat();
+    let some: Vec<f32> = (0..choices.below(40)).map(|k| 1.0 - k as f32 / 64.0).collect();
+    let counts: Vec<u64> = (0..choices.below(40) as u64).map(|k| 1 << k).collect();
+    let rates = [writer::dead_time([0, 2], &some), writer::singles([1, 3], &counts)].concat();
+    let mut file = [header, rates, writer::blocks(&[block(0), block(1), block(2)])].concat();
     let first = MAGIC.len() + if choices.once_in(2) { 0 } else { SCHEMA.len() };
     for change in choices.rest().chunks_exact(3) {
         let at = first + usize::from(u16::from_le_bytes([change[0], change[1]]));

@@ -208,10 +208,23 @@ pub fn bed(z: f32) -> Vec<u8> {
     bytes.0
 }
 
-/// A part of the stream: dead time.
-pub fn dead_time() -> Vec<u8> {
-    let mut bytes = Bytes(vec![1, 2, 0, 0]);
-    bytes.list(&[0.9]);
+/// A part of the stream: fractions of the time in which the crystals of one type of modules were ready, from a time to another, ms.
+pub fn dead_time([begin, end]: [u32; 2], fractions: &[f32]) -> Vec<u8> {
+    let mut bytes = Bytes(vec![1, 2]);
+    [begin, end].into_iter().for_each(|edge| bytes.whole(edge.into()));
+    bytes.whole(1);
+    bytes.list(fractions);
+    bytes.whole(0);
+    bytes.0
+}
+
+/// A part of the stream: single photons that crystals of one type counted, likewise.
+pub fn singles([begin, end]: [u32; 2], counts: &[u64]) -> Vec<u8> {
+    let mut bytes = Bytes(vec![1, 3]);
+    [begin, end].into_iter().for_each(|edge| bytes.whole(edge.into()));
+    bytes.whole(1);
+    bytes.whole(counts.len() as u64);
+    counts.iter().for_each(|count| bytes.whole(*count));
     bytes.0
 }
 

@@ -156,7 +156,7 @@ fn one(writer: &Writer, k: usize, z: usize) -> Result<Vec<InMemElement>> {
                 put(tags::PRIMARY_PROMPTS_COUNTS_ACCUMULATED, found.prompts.min(i32::MAX as u64).to_string()),
                 put(tags::SLICE_SENSITIVITY_FACTOR, "1"),
                 decimals(tags::SCATTER_FRACTION_FACTOR, &[part]),
-                decimals(tags::DEAD_TIME_FACTOR, &[1.0 / about.scan.live]),
+                decimals(tags::DEAD_TIME_FACTOR, &[1.0 / found.alive]),
                 decimals(tags::DECAY_FACTOR, &[found.decay]),
             ],
         ),

@@ -23,8 +23,6 @@ pub struct Scan<'a> {
     pub acquired: Option<NaiveDateTime>,
     /// From the time that the activity is told at to the start of the scan, s.
     pub delay: f64,
-    /// Part of the time in which the scanner was ready.
-    pub live: f64,
     pub corrections: Vec<Correction>,
     pub algorithm: &'static str,
     /// keV; 0 where it is not known.
@@ -58,7 +56,7 @@ impl<'a> Scan<'a> {
         let corrections = [
             (Correction::Attenuation, has_map),
             (Correction::Calibration, given.activity.calibration != 1.0),
-            (Correction::DeadTime, given.activity.live != 1.0),
+            (Correction::DeadTime, made.found.iter().any(|of| of.alive != 1.0)),
             (Correction::Motion, !setting("motion").is_empty()),
             (Correction::Normalization, setting("efficiencies") != "1"),
             (Correction::Randoms, !given.method.no_randoms),
@@ -68,7 +66,6 @@ impl<'a> Scan<'a> {
             acquired: acquired.or(like.acquired),
             like,
             delay: given.activity.delay,
-            live: given.activity.live,
             corrections: corrections.into_iter().filter(|(_, is_made)| *is_made).map(|(name, _)| name).collect(),
             algorithm: given.method.algorithm.name(),
             energy_window: made.energy_window,
