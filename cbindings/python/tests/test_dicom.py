@@ -7,11 +7,10 @@ import warnings
 from unittest import mock
 
 import numpy as np
+from test_images import CENTRE, DIRECTIONS, RIGHT_FRONT_HEAD, VOXEL, Folder
 
-import isocenter.images
 from isocenter.images import POSITIONS, write_dicom
 from isocenter.lists import ISOTOPES, Found, Quantified
-from test_images import CENTRE, DIRECTIONS, RIGHT_FRONT_HEAD, VOXEL, Folder
 
 try:
     import pydicom

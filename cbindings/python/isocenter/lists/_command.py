@@ -10,6 +10,7 @@ import isocenter
 import isocenter.images
 
 from .. import _dicom_image
+from ..errors import wrong
 from . import _report
 from ._attenuation import UNITS
 from ._lattice import PROJECTORS
@@ -86,7 +87,7 @@ def _check_output(given):
     if written(given.output) == ".dcm":
         _dicom_image.check(given.dicom_like, given.acquired)
     elif given.dicom_like or given.acquired:
-        raise ValueError(f"--dicom-like and --acquired are for DICOM, and the output is {given.output}: leave them out, or let it end in .dcm")
+        raise wrong(ValueError, f"--dicom-like and --acquired are for DICOM, and the output is {given.output}: leave them out, or let it end in .dcm")
 
 
 def _without_function(e):
