@@ -231,7 +231,6 @@ mod tests {
             like: Like::default(),
             acquired: None,
             delay: 0.0,
-            live: 1.0,
             corrections: Vec::new(),
             algorithm: "",
             energy_window: [0.0; 2],
