@@ -52,9 +52,14 @@ pub(super) fn of_widths(response: &Response, lattice: &Lattice) -> Option<String
 
 /// The lowest of what corrects for attenuation, or nearly: the air about the object needs no correction.
 const UNCORRECTED: std::ops::RangeInclusive<f32> = 1.0..=1.05;
+/// Of all of them, air has one in so many or more.
+const AIR: u64 = 100;
+
+/// The lowest and the largest of no values, how many are of air, and how many there are.
+const NONE: (f32, f32, u64, u64) = (f32::INFINITY, 0.0, 0, 0);
 
 /// Factors are parts of what is emitted, below 1, or in a unit of their own, as those of simulated scans, from any number on. What corrects
-/// for them, by which counts would be multiplied, runs from 1. Of an array in host memory; all of it is looked at only if no factor is below 1.
+/// for them, by which counts would be multiplied, runs from 1, which much of it is. Of an array in host memory; all of it is looked at only if no factor is below 1.
 pub(super) fn of_factors(factors: &Array<4>) -> Option<String> {
     let layout = factors.layout();
     if layout.gpu.is_some() {
@@ -74,10 +79,12 @@ pub(super) fn of_factors(factors: &Array<4>) -> Option<String> {
     let extremes = rows().map_init(room, |row, r| {
         read(row, r);
         let seen = row.iter().filter(|v| v.is_finite() && **v > 0.0);
-        seen.fold((f32::INFINITY, 0.0f32), |(low, high), v| (low.min(*v), high.max(*v)))
+        seen.fold(NONE, |(low, high, air, all), v| {
+            (low.min(*v), high.max(*v), air + u64::from(UNCORRECTED.contains(v)), all + 1)
+        })
     });
-    let (low, high) = extremes.reduce(|| (f32::INFINITY, 0.0), |a, b| (a.0.min(b.0), a.1.max(b.1)));
-    if low >= high || !UNCORRECTED.contains(&low) {
+    let (low, high, air, all) = extremes.reduce(|| NONE, |a, b| (a.0.min(b.0), a.1.max(b.1), a.2 + b.2, a.3 + b.3));
+    if low >= high || !UNCORRECTED.contains(&low) || air < all / AIR {
         return None;
     }
     Some(format!(

@@ -132,6 +132,8 @@ fn factors_that_are_none_are_doubted() {
     );
     // 0 is a place that nothing is measured of.
     assert!(scan.of_factors(some)[0].starts_with("factors run from 1 to 6"));
+    // In a unit of their own, counts a Bq/ml for one, next to none is where air would be.
+    assert_eq!(scan.of_factors(|k| 1.02 + k as f32 / 300.0), [""; 0]);
     let said = scan.of_factors(|_| 0.0);
     assert!(said.len() == 1 && said[0].starts_with("all factors are 0"), "{said:?}");
 }
