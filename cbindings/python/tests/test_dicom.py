@@ -252,8 +252,8 @@ class Dicom(Folder):
             self.assertRaisesRegex(ImportError, r"^write_dicom: DICOM files need .*isocenter\[dicom\]", write_dicom, self.file, series(), 4.0, isotope="F-18")
 
     def test_of_a_list(self):
-        found = [Found(60.0 * k, 60.0, 100 * k, 0, 90, None, scatter=9.0, decay=1.0 + k, history=[None] * k) for k in range(3)]
-        made = Quantified(series(), VOXEL, CENTRE, "Bq/ml", found, ISOTOPES["Ga-68"], {}, [], "FFS", "ten blocks", ["gate 0", "gate 1", "gate 2"], 30.0, 0.5, ("attenuation", "decay"), "osem",
+        found = [Found(60.0 * k, 60.0, 100 * k, 0, 90, None, scatter=9.0, decay=1.0 + k, alive=0.5, history=[None] * k) for k in range(3)]
+        made = Quantified(series(), VOXEL, CENTRE, "Bq/ml", found, ISOTOPES["Ga-68"], {}, [], "FFS", "ten blocks", ["gate 0", "gate 1", "gate 2"], 30.0, ("attenuation", "decay"), "osem",
                           (400.0, 600.0), True, True)
         made.write(self.file, like=self.like(), acquired=START)
         file = pydicom.dcmread(self.file)
