@@ -166,7 +166,9 @@ class Dicom(Folder):
                             "PatientID": "7", "PatientBirthDate": "19500102", "PatientSex": "F", "PatientWeight": "61.5", "StudyInstanceUID": "1.2.3.4", "StudyDate": "20261130", "StudyTime": "101112",
                             "StudyID": "S1", "AccessionNumber": "A1", "ReferringPhysicianName": "Who", "FrameOfReferenceUID": "1.2.3.5", "PositionReferenceIndicator": "XY", **elements}.items():
             if value is not None:
-                setattr(file, name, value)
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")  # of what DICOM does not allow
+                    setattr(file, name, value)
         path = self.path("like.dcm")
         file.save_as(path, implicit_vr=True, little_endian=True, enforce_file_format=True)
         return path
