@@ -19,7 +19,7 @@ ROOT = Path(__file__).parent.parent
 
 def licence_texts(package):
     """The text of the MIT licence where that may be chosen, else all of them. Where a crate comes without: MIT's with its authors, or Apache's,
-    which are the same for all; else an error."""
+    which are the same for all, or what CC0 is, of which no text has to go with a copy; else an error."""
     files = sorted(f for f in Path(package["manifest_path"]).parent.iterdir() if f.name.upper().startswith(("LICEN", "COPYING", "NOTICE")))
     choices = (package["license"] or "").replace("/", " OR ").split(" OR ")
     if "MIT" in choices:
@@ -31,6 +31,8 @@ def licence_texts(package):
         texts.insert(0, "\n".join(f"Copyright (c) {holders}" if line.startswith("Copyright") else line for line in lines))
     if not texts and "Apache-2.0" in choices:
         texts = [(ROOT / "LICENSE-APACHE").read_text(encoding="utf-8").strip()]
+    if not texts and choices == ["CC0-1.0"]:
+        texts = ["Dedicated to the public domain by its authors, CC0 1.0 Universal: https://creativecommons.org/publicdomain/zero/1.0/legalcode"]
     if not texts:
         sys.exit(f"{package['name']} {package['version']} ({package['license']}) has no licence file")
     return texts
