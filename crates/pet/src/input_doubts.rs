@@ -52,7 +52,7 @@ pub(super) fn of_widths(response: &Response, lattice: &Lattice) -> Option<String
 
 /// The lowest of what corrects for attenuation, or nearly: the air about the object needs no correction.
 const UNCORRECTED: std::ops::RangeInclusive<f32> = 1.0..=1.05;
-/// Of all of them, air has one in so many or more.
+/// Least part of correction factors that is air: one in so many.
 const AIR: u64 = 100;
 
 /// The lowest and the largest of no values, how many are of air, and how many there are.

@@ -10,7 +10,7 @@ use super::resample::{inverse, rigid};
 /// Images that are moved to the reference, and averaged by their sensitivities, which have their times.
 pub struct Averaged<'a> {
     cut: &'a Cut,
-    /// Of each part, along the axes of map and lattice.
+    /// Transforms of the parts, along the axes of map and lattice.
     transforms: Vec<Rigid>,
     /// In the reference position.
     map: Option<&'a Volume>,
@@ -52,7 +52,7 @@ impl<'a> Averaged<'a> {
         }
     }
 
-    /// Of all images: NaN where nothing was measured in any part, 0 where nothing is seen.
+    /// Makes all images: NaN where nothing was measured in any part, 0 where nothing is seen.
     pub fn images(&self) -> Vec<Vec<f32>> {
         let mean = |(sums, weights): (&Vec<f64>, &Vec<f64>)| {
             let measured = weights.iter().any(|w| *w != 0.0);
@@ -82,7 +82,7 @@ impl<'a> Averaged<'a> {
     }
 }
 
-/// Of all that last, or the first.
+/// Adds up numbers of all parts that last, or takes those of the first.
 fn together(parts: &[&Found]) -> Found {
     let lasting: Vec<&Found> = parts.iter().copied().filter(|part| part.duration > 0.0).collect();
     let there = if lasting.is_empty() { &parts[..1] } else { &lasting[..] };

@@ -16,7 +16,7 @@ pub(super) fn doubt_pairs(found: &[Found], cut: &Cut, doubt: &dyn Fn(String)) {
     }
 }
 
-/// Of randoms: whether they are needed, and whether the file has single photons that they are made of.
+/// Sources of randoms: whether any is needed, and whether the file has single photons that they are made of.
 #[derive(Clone, Copy)]
 pub(super) struct Sources {
     pub(super) is_needed: bool,

@@ -8,7 +8,7 @@ use std::f64::consts::TAU;
 /// Cells across a crystal's smaller side, and most cells along either axis.
 const CELLS: f64 = 3.0;
 const MOST_CELLS: usize = 1 << 13;
-/// Of single precision, in cells: those of [`MOST_CELLS`] that faces in f32 are off by.
+/// Error of faces in f32, in cells of [`MOST_CELLS`].
 const ROUNDING: f64 = MOST_CELLS as f64 * f32::EPSILON as f64;
 /// How far beyond its face a crystal is seen, in faces: gaps, seen from the side.
 pub(super) const MARGIN: f64 = 1.0;
