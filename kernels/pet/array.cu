@@ -120,6 +120,11 @@ extern "C" __global__ void __launch_bounds__(THREADS) array_add(const __grid_con
     each(p, [&](long long i, bool) { p.to[i] += p.by[i]; });
 }
 
+// to = max(to, value by)
+extern "C" __global__ void __launch_bounds__(THREADS) array_raise(const __grid_constant__ Volumes p) {
+    each(p, [&](long long i, bool) { p.to[i] = fmaxf(p.to[i], p.value * p.by[i]); });
+}
+
 // Mirrors `Ascent` in crates/pet/src/gpu/array.rs.
 struct Ascent {
     float *image;

@@ -34,6 +34,8 @@ struct Anchor<V> {
     /// Gradient of all views.
     total: V,
     groups: Gradients<V>,
+    /// What steps by subsets are over: sensitivity, and what a group's gradient, times their number, adds to it.
+    over: V,
     /// Log-likelihood less the prior's value.
     objective: f64,
     /// Passes since.
@@ -205,7 +207,9 @@ impl<E: Engine> Climb<E> {
                 Gradients::Again(again) => [again, total, image],
             });
             let limit = if times > 1.0 { LIMIT } else { f32::INFINITY };
-            e.ascend(image, &Ascent { times, anchor, limit, ..self.ascent(self.part * step) })?;
+            let ascent = self.ascent(self.part * step);
+            let sensitivity = self.anchor.as_ref().map_or(ascent.sensitivity, |anchor| &anchor.over);
+            e.ascend(image, &Ascent { times, anchor, limit, sensitivity, ..ascent })?;
         }
         if let Some(anchor) = &mut self.anchor {
             anchor.age += 1;
@@ -228,29 +232,27 @@ impl<E: Engine> Climb<E> {
                 image: e.zeros()?,
                 total: e.zeros()?,
                 groups: self.room(e)?,
+                over: e.zeros()?,
                 objective: f64::NEG_INFINITY,
                 age: 0,
             },
         };
         e.fill(&mut anchor.total, 0.0)?;
         let told = &mut |views: f64| progress(views / solve.order.len() as f64);
+        e.fill(&mut anchor.over, 0.0)?;
         for (g, group) in self.groups.iter().enumerate() {
-            let all = group.iter().map(|s| &self.subsets[*s]);
-            match &mut anchor.groups {
-                Gradients::All(kept) => {
-                    e.fill(&mut kept[g], 0.0)?;
-                    for views in all {
-                        e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut kept[g]), told)?;
-                    }
-                    e.add(&mut anchor.total, &kept[g])?;
-                }
-                Gradients::Again(_) => {
-                    for views in all {
-                        e.add_ratios(views, data, Ratio::Discrepancy, (image, ratio, &mut anchor.total), told)?;
-                    }
-                }
+            let gradient = match &mut anchor.groups {
+                Gradients::All(kept) => &mut kept[g],
+                Gradients::Again(room) => room,
+            };
+            e.fill(gradient, 0.0)?;
+            for s in group {
+                e.add_ratios(&self.subsets[*s], data, Ratio::Discrepancy, (image, ratio, gradient), told)?;
             }
+            e.add(&mut anchor.total, gradient)?;
+            e.raise(&mut anchor.over, gradient, self.groups.len() as f32)?;
         }
+        e.add(&mut anchor.over, &self.sensitivity)?;
         self.tally = self.tally + e.tally()?;
         let objective = self.tally.log_likelihood - penalty;
         if objective < anchor.objective - ROUNDING * (self.counts + objective.abs()) {

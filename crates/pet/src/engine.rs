@@ -280,6 +280,8 @@ pub(super) trait Engine: Sized + Send {
 
     /// to = to + from
     fn add(&mut self, to: &mut Self::Volume, from: &Self::Volume) -> Result<()>;
+    /// to = max(to, times from)
+    fn raise(&mut self, to: &mut Self::Volume, from: &Self::Volume, times: f32) -> Result<()>;
     /// Gradient of a prior at an image, and the sums of its second derivatives by the voxel itself or bounds of them.
     fn slopes(
         &mut self,

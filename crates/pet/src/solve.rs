@@ -103,8 +103,8 @@ impl Solve {
             Algorithm::Bsrem | Algorithm::Svrg => {
                 // Weights of seen voxels, slope and curvature.
                 let prior = self.prior.as_ref().map_or(0, |given| 3 + given.volumes());
-                // An anchor, its gradient, and that of a subset.
-                let anchor = if self.algorithm == Algorithm::Svrg { 3 } else { 0 };
+                // An anchor, its gradient, that of a subset, and what steps are over.
+                let anchor = if self.algorithm == Algorithm::Svrg { 4 } else { 0 };
                 // Image, ratio, sensitivity, gradient.
                 4 + prior + anchor
             }

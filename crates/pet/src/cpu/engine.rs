@@ -414,6 +414,11 @@ impl Engine for CpuEngine {
         Ok(())
     }
 
+    fn raise(&mut self, to: &mut Columns, from: &Columns, times: f32) -> Result<()> {
+        merge(to, from, |a, b| a.max(times * b));
+        Ok(())
+    }
+
     fn slopes(&mut self, prior: &Placed<Columns>, image: &Columns, of: [&mut Columns; 2]) -> Result<()> {
         prior::slopes(self.level, &self.scan.lattice, prior, image, of)
     }

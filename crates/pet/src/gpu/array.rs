@@ -156,6 +156,16 @@ impl Place {
         unsafe { queue.each((IMAGE, "array_add"), self.floats(), &arguments) }
     }
 
+    /// to = max(to, times by).
+    ///
+    /// # Safety
+    /// As for `fill`.
+    pub(super) unsafe fn raise(&self, queue: &Queue, to: u64, by: u64, times: f32) -> Result<()> {
+        let arguments = Volumes { by, value: times, ..self.volumes(to, 1) };
+        // SAFETY: as for `fill`.
+        unsafe { queue.each((IMAGE, "array_raise"), self.floats(), &arguments) }
+    }
+
     /// See [`crate::engine::Engine::ascend`].
     ///
     /// # Safety

@@ -608,6 +608,11 @@ impl Engine for GpuEngine {
         unsafe { self.place.add(&self.queue, to.at(), from.at()) }
     }
 
+    fn raise(&mut self, to: &mut Volume, from: &Volume, times: f32) -> Result<()> {
+        // SAFETY: as for `scale`.
+        unsafe { self.place.raise(&self.queue, to.at(), from.at(), times) }
+    }
+
     fn slopes(&mut self, prior: &Placed<Volume>, image: &Volume, of: [&mut Volume; 2]) -> Result<()> {
         // SAFETY: as for `scale`.
         unsafe { self.neighbours(prior, image).slopes(&self.queue, of.map(|v| v.at())) }
