@@ -311,6 +311,19 @@ class Quantify(unittest.TestCase):
             self.assertEqual(of.restored > 1.06, any("the prior took" in words for words in found[name].doubts))
         self.assertEqual(found["mlem"].found[0].restored, 1)
 
+    def test_the_body_has_its_counts(self):
+        """By hand: those of the body's places are 2 (4 - 1) + (6 - 2), of which the image explains 2 x 2 + 3 x 1; the 50 beside it are not the body's."""
+        from isocenter.lists._histos import Histos
+        body, image = np.zeros((1, 1, 3), bool), np.zeros((1, 1, 3), np.float32)
+        body[..., 0] = True
+        there = {True: np.array([[[2.0, 0.0, 1.0]]], np.float32), False: np.array([[[2.0, 9.0, 1.0]]], np.float32)}
+        scan = mock.Mock(_body=lambda: body)
+        scan.pet.forward = lambda volume, views: there[bool(volume[0, 0, 0])][None]
+        measured, factors, more = np.array([[[[4, 50, 6]]]], np.uint32), np.array([[[[1, 1, 3]]]], np.float32), np.array([[[[1, 0, 2]]]], np.float32)
+        self.assertAlmostEqual(Histos._restored(scan, image, measured, factors, more), 10 / 7)
+        self.assertEqual(Histos._restored(scan, image, 0 * measured, factors, more), 0)
+        self.assertEqual(Histos._restored(scan, image, measured, 0 * factors, None), 1)
+
     def test_single_events_make_no_image_of_zeros(self):
         for count in (1, 2, 5):
             for name in ("svrg", "bsrem", "osem"):

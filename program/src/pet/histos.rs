@@ -131,13 +131,19 @@ impl Scan<'_> {
         let mut factor = 1.0;
         if of.strength > 0.0 {
             self.steps.next(STEP);
-            let (shape, mut projected) = (self.shape(), self.histos()?);
-            let views: Vec<usize> = (0..shape[0]).collect();
-            let from = Array::new(&image, self.lattice.shape)?;
-            self.pet.forward(&views, from, ArrayMut::new(&mut projected, shape)?)?;
-            factor = restored(measured, factors, &projected, additive.map(|additive| &additive[..]));
+            let body = self.body().iter().map(|is_in| f32::from(u8::from(*is_in))).collect::<Vec<_>>();
+            let [body, expected] = [self.project(&body)?, self.project(&image)?];
+            factor = restored(measured, factors, [&body, &expected], additive.map(|additive| &additive[..]));
         }
         self.finish(of, &mut image, factor);
         Ok(image)
+    }
+
+    fn project(&mut self, image: &[f32]) -> Result<Buffer> {
+        let (shape, mut projected) = (self.shape(), self.histos()?);
+        let views: Vec<usize> = (0..shape[0]).collect();
+        let from = Array::new(image, self.lattice.shape)?;
+        self.pet.forward(&views, from, ArrayMut::new(&mut projected, shape)?)?;
+        Ok(projected)
     }
 }

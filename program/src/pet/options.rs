@@ -169,7 +169,7 @@ pub struct MethodOptions {
     /// svrg and bsrem have a prior of relative differences, and go to the same image, svrg in fewer passes
     #[arg(long, value_enum, default_value_t, requires = "output")]
     pub algorithm: Method,
-    /// Passes at most [default: 40, of osem 4]
+    /// Passes at most [default: 100, of osem 4, of the others 40]
     #[arg(long, value_name = "PASSES", value_parser = count, requires = "output")]
     pub iterations: Option<usize>,
     /// Of svrg and bsrem, the same for every scan: 0.05 weighs neighbours as much as a voxel's own counts; 0: none [default: 0.02]
@@ -243,7 +243,11 @@ impl Method {
 
     /// Where none are given.
     pub fn passes(self) -> usize {
-        if self == Self::Osem { 4 } else { 40 }
+        match self {
+            Self::Svrg => 100,
+            Self::Osem => 4,
+            Self::Bsrem | Self::Mlem => 40,
+        }
     }
 
     /// For the library.

@@ -23,7 +23,7 @@ use std::sync::Arc;
 /// Passes of "svrg" and "bsrem" end when one has changed the image by no more; if the last one changed it by more than the second it is told.
 const SETTLED: f64 = 1e-3;
 const UNSETTLED: f64 = 0.02;
-/// What a prior may take of the counts without a word: given back, means of regions are within 2 percent.
+/// What a prior may take of the counts, or make of them, without a word: given back, means of regions are within 2 percent.
 const TAKEN: f64 = 0.06;
 pub(super) const SMOOTHNESS: f64 = 0.02;
 /// How early the prior keeps edges.
@@ -126,11 +126,19 @@ impl Scan<'_> {
         options
     }
 
+    /// Which voxels attenuate as a body does; without a map, all.
+    pub(super) fn body(&self) -> Vec<bool> {
+        let Lattice { shape, voxel, centre, .. } = self.lattice;
+        match &self.map {
+            Some(map) => attenuation::body(map, *shape, *voxel, *centre),
+            None => vec![true; shape.iter().product()],
+        }
+    }
+
     /// Mean of the sensitivity over what is seen of the body.
     pub(super) fn mean_sensitivity(&self, image: &[f32]) -> f64 {
-        let Lattice { shape, voxel, centre, .. } = self.lattice;
-        let body = self.map.as_ref().map(|map| attenuation::body(map, *shape, *voxel, *centre));
-        let is_inside = |k: usize| image[k] > 0.0 && body.as_ref().is_none_or(|body| body[k]);
+        let body = self.body();
+        let is_inside = |k: usize| image[k] > 0.0 && body[k];
         let mean = |of: Vec<f64>| of.iter().sum::<f64>() / of.len() as f64;
         let inside: Vec<_> = (0..image.len()).filter(|k| is_inside(*k)).map(|k| f64::from(image[k])).collect();
         mean(if inside.is_empty() { image.iter().map(|v| f64::from(*v)).collect() } else { inside })
@@ -213,6 +221,12 @@ impl Scan<'_> {
             (self.doubt)(format!(
                 "the prior took {percent:.0} % of the counts, and the image was multiplied by {factor:.3} for them: means of regions may be some percent off; a smaller \
                  --smoothness takes fewer, --algorithm mlem none"
+            ));
+        } else if of.restored < 1.0 - TAKEN {
+            (self.doubt)(format!(
+                "of few counts the image took randoms and scatter for activity, and was multiplied by {:.3}, so that the body has what it sent: means of regions may be some percent \
+                 off",
+                of.restored
             ));
         }
         if image.iter().all(|v| *v == 0.0) && of.counted as f64 > of.randoms {

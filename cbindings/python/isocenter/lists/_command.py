@@ -62,7 +62,7 @@ def run(name, what, arguments, opened, more=None):
     parser.add_argument("--energy-window", type=float, nargs=2, metavar=("LOWER", "UPPER"), help="keV; the file's without it, else 435 and 585")
     parser.add_argument("--efficiencies", metavar="NAME.npy", help="of crystals; the file's without it, else 1")
     parser.add_argument("--algorithm", choices=("svrg", "bsrem", "osem", "mlem"), default="svrg", help="(svrg)")
-    parser.add_argument("--iterations", type=int, help="passes at most (40, 40, 4, 40)")
+    parser.add_argument("--iterations", type=int, help="passes at most (100, 40, 4, 40)")
     parser.add_argument("--smoothness", type=float, default=0.02, help="of svrg and bsrem (0.02): 0.05 weighs neighbours as much as a voxel's own counts; 0: none")
     parser.add_argument("--position", choices=isocenter.images.POSITIONS, help="the patient's; without it the file's, else HFS (head first supine)")
     parser.add_argument("--no-alignment", action="store_true", help="the map is in the scanner's frame, and so is the image: the file's gantry alignment is not applied")

@@ -45,10 +45,16 @@ class Histos(Scan):
         self._prior(of, pet.sensitivity(factors), algorithm, iterations, smoothness)
         image = pet.reconstruct(measured, factors, additive)
 
-        def explained():
-            expected = factors * pet.forward(image)
-            hit = (measured > 0) & (expected > 0)
-            other = 0.0 if additive is None else additive[hit].astype(float)
-            return measured[hit].astype(float), expected[hit].astype(float), other, expected.sum(dtype=float)
+        return self._finish(of, image, lambda: self._restored(image, measured, factors, additive))
 
-        return self._finish(of, image, explained)
+    def _restored(self, image, measured, factors, additive):
+        """The image's factor with which it explains the counts of the body, those of its places in histo-images. Beside it an image of few counts takes randoms and scatter for activity, which cannot be
+        below 0 where they are fewer than is expected, and so has too many."""
+        body = self._body().astype(numpy.float32)
+        counts = explained = 0.0
+        for k in range(len(measured)):
+            of_body, of_image = (self.pet.forward(v, views=[k])[0] for v in (body, image))
+            more = measured[k] if additive is None else measured[k] - additive[k]
+            counts += float((of_body * more).sum(dtype=float))
+            explained += float((of_body * (factors[k] * of_image)).sum(dtype=float))
+        return max(counts, 0.0) / explained if explained > 0 else 1.0

@@ -14,6 +14,8 @@ _MIDDLE = 100.0
 _SPREAD = 300.0
 #: Of the largest factor: with less, next to nothing of a direction is measured.
 _LEAST = 1e-3
+#: Of Newton's method, at most.
+_STEPS = 30
 #: Scatter is smooth: voxels of its lattice across the scanner, and mm along it.
 _ACROSS, _ALONG = 28, 12.0
 
@@ -75,13 +77,12 @@ class Lines(Scan):
         self._prior(of, sensitivity, algorithm, iterations, smoothness)
         image = pet.reconstruct_lines(list, sensitivity, factors, additive)[0]
 
-        def explained():
+        def restored():
             expected = factors * pet.forward_lines(list, image)[0]
             hit = expected > 0
-            other = 0.0 if additive is None else additive[hit].astype(float)
-            return numpy.ones(int(hit.sum())), expected[hit].astype(float), other, float((sensitivity * image).sum(dtype=float))
+            return _restored(expected[hit].astype(float), 0.0 if additive is None else additive[hit].astype(float), float((sensitivity * image).sum(dtype=float)))
 
-        return self._finish(of, image, explained)
+        return self._finish(of, image, restored)
 
     def _wide(self):
         """A plan whose lattice reaches to the crystals: scattered photons seem to come from beside what they were scattered in."""
@@ -104,6 +105,19 @@ class Lines(Scan):
             middle = None if singles is None else _randoms_in_the_middle(wide, singles, duration, window)
         self.scanner.set_on(wide, self.lattice.centre)
         return measured, middle
+
+
+def _restored(own, other, total):
+    """The factor of an image with which it explains events best, of what it and what else expects of each, and all that it expects."""
+    factor = 1.0
+    # The likelihood's slope falls, and bends upwards: from below Newton's steps do not go too far, and from above half the way at most.
+    for _ in range(_STEPS if total > 0 else 0):
+        part = own / (factor * own + other)
+        step = (part.sum() - total) / (part * part).sum()
+        factor = max(factor + step, factor / 2)
+        if abs(step) < 1e-6 * factor:
+            break
+    return float(factor)
 
 
 def _coarse(image, voxel, shape, sides):

@@ -17,7 +17,7 @@ from ._quantified import UNIT, Quantified
 from ._scan import CLIMBS
 
 #: Passes, where none are given.
-_PASSES = {"svrg": 40, "bsrem": 40, "osem": 4, "mlem": 40}
+_PASSES = {"svrg": 100, "bsrem": 40, "osem": 4, "mlem": 40}
 
 
 def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre=None, isotope=None, half_life=None, branching=None, live=None, delay=0.0,
@@ -94,7 +94,7 @@ def quantify(source, attenuation=None, *, unit=None, kilovolts=120.0, map_centre
     algorithm : {"svrg", "bsrem", "osem", "mlem"}
         The first two with a prior of relative differences; "svrg" needs fewer passes. Of passes that do not settle there is a warning.
     iterations : int, optional
-        Passes at most. None: 40, 40, 4 and 40; of the first two fewer, once a pass changes the image by 1e-3 or less.
+        Passes at most. None: 100, 40, 4 and 40; of the first two fewer, once a pass changes the image by 1e-3 or less.
     smoothness : float
         The prior's strength over the mean sensitivity in the body, counts of a voxel a Bq/ml, so that it means the same for every scan, whatever the
         activity, duration and unit: at 1/19 differences from the 26 neighbours weigh as much as what a voxel of its own measures. 0: no prior.

@@ -10,10 +10,8 @@ from ._quantified import Found
 
 #: Passes of "svrg" and "bsrem" end when one has changed the image by no more; if the last one changed it by more than the second it is told.
 SETTLED, UNSETTLED = 1e-3, 0.02
-#: What a prior may take of the counts without a word: given back, means of regions are within 2 percent.
+#: What a prior may take of the counts, or make of them, without a word: given back, means of regions are within 2 percent.
 _TAKEN = 0.06
-#: Of Newton's method, at most.
-_STEPS = 30
 #: Which have a prior.
 CLIMBS = ("svrg", "bsrem")
 #: What scatter is made of: images that have the activity, which may be noisy.
@@ -95,42 +93,36 @@ class Scan:
 
     def _prior(self, of, sensitivity, algorithm, iterations, smoothness):
         """Sets the algorithm, with a prior by the mean sensitivity in the body."""
-        inside = sensitivity > 0
-        if self.map is not None:
-            inside &= _attenuation.body(self.map, self.lattice.shape, (self.lattice.voxel,) * 3, self.lattice.centre)
+        inside = (sensitivity > 0) & self._body()
         of.sensitivity = float((sensitivity[inside] if inside.any() else sensitivity).mean(dtype=float))
         climbs = algorithm in CLIMBS
         of.strength = smoothness * of.sensitivity if climbs else 0.0
         self.pet.set_prior(strength=of.strength or None)
         self.pet.set_options(algorithm=algorithm, iterations=iterations, stop_change=SETTLED if climbs else 0.0)
 
-    def _finish(self, of, image, explained):
-        """What the prior took is given back, and what may be wrong is told. `explained` gives counts, what the image and what else expects of them, and all that the image expects."""
+    def _body(self):
+        """Which voxels attenuate as a body does; without a map, all."""
+        if self.map is None:
+            return numpy.ones(self.lattice.shape, bool)
+        return _attenuation.body(self.map, self.lattice.shape, (self.lattice.voxel,) * 3, self.lattice.centre)
+
+    def _finish(self, of, image, restored):
+        """What the prior took is given back, and what may be wrong is told. `restored` finds the image's factor."""
         of.history = self.pet.history()
         if of.strength:
-            of.restored = _restored(*explained())
+            of.restored = restored()
             image *= numpy.float32(of.restored)
             if of.restored > 1 + _TAKEN:
                 self.doubt(f"the prior took {100 * (1 - 1 / of.restored):.0f} % of the counts, and the image was multiplied by {of.restored:.3f} for them: means of regions may be some percent "
                            "off; a smaller smoothness takes fewer, algorithm='mlem' none")
+            elif of.restored < 1 - _TAKEN:
+                self.doubt(f"of few counts the image took randoms and scatter for activity, and was multiplied by {of.restored:.3f}, so that the body has what it sent: means of regions may be some "
+                           "percent off")
         if not image.any() and of.counted > of.randoms:
             self.doubt(f"the image is 0 everywhere, though there are {of.counted} counts")
         if of.history[-1].change > UNSETTLED:
             self.doubt(f"the last of {len(of.history)} passes changed the image by {of.history[-1].change:.2g} of it: it has not settled")
         return image
-
-
-def _restored(counts, own, other, total):
-    """The factor of an image with which it explains the counts best: a prior of relative differences lowers all of it, by its value over the counts."""
-    factor = 1.0
-    # The likelihood's slope falls, and bends upwards: from below Newton's steps do not go too far, and from above half the way at most.
-    for _ in range(_STEPS if total > 0 else 0):
-        part = own / (factor * own + other)
-        step = ((counts * part).sum() - total) / (counts * part * part).sum()
-        factor = max(factor + step, factor / 2)
-        if abs(step) < 1e-6 * factor:
-            break
-    return float(factor)
 
 
 def _check_counts(found, events, sums, recorded, doubt):
