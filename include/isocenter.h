@@ -1944,8 +1944,10 @@ typedef struct {
     uint32_t reserved;
     // Counts of single scatter in all histo-images.
     double scatter;
-    // By how much they were multiplied: counts in the tails over single scatter there; 1 where there were too few, or none were asked for.
+    // By how much they were multiplied: as counts in the tails over single scatter there tell, weighted by the part of scatter in scatter and randoms, and what is known before, 1 +- 0.3; 1 without tails.
     double scale;
+    // Its standard deviation; 0 without tails.
+    double scale_error;
     // Counts in the tails less randoms.
     double tails;
     // Single scatter in the tails.
@@ -3204,7 +3206,7 @@ isoc_status isoc_pet_randoms(isoc_pet *pet,
 // writes them, which are added; NULL for none. `additive`: f32 (views, nz, ny, nx); these three in host memory or on the plan's GPU, which computes it if there is one. `found` may be NULL.
 //
 // Detectors are a cylinder about the crystals, whose own factors multiply it. Scattering and activity beyond the map and the lattice are not in it.
-// The log warns of tails in which there are too few counts, or far more or less than expected.
+// The log warns where tails tell the scale to no better than 0.1, or of one below 0.7 or above 2.5.
 isoc_status isoc_pet_scatter(isoc_pet *pet,
                              const isoc_pet_scatter_options *options,
                              const isoc_tensor *image,

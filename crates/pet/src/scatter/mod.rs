@@ -29,6 +29,7 @@ mod tests;
 pub(super) use coarse::{Coarse, Line};
 pub(super) use estimate::Additive;
 pub use estimate::Found;
+pub(super) use estimate::Sums;
 pub(super) use grid::{Grid, Voxels};
 pub(super) use pairs::Pairs;
 pub(super) use places::{Nodes, Place, places};
