@@ -1946,14 +1946,14 @@ typedef struct {
     double scatter;
     // By how much they were multiplied: as counts in the tails over single scatter there tell, weighted by the part of scatter in scatter and randoms, and what is known before, 1 +- 0.3; 1 without tails.
     double scale;
-    // Its standard deviation; 0 without tails.
-    double scale_error;
     // Counts in the tails less randoms.
     double tails;
     // Single scatter in the tails.
     double tails_scatter;
     // Places where photons are scattered.
     uint64_t places;
+    // Standard deviation of the scale; 0 without tails.
+    double scale_error;
 } isoc_pet_scatter_found;
 
 // A list of events for projections along lines, all of whose arrays are in host memory: either `crystals`, or `first_positions` and `second_positions`.

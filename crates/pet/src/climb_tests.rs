@@ -318,7 +318,8 @@ fn single_counts_settle() {
     case.response = Response::new(150.0, Radial::Constant(1.7), 1.7);
     let (counts, voxels) = (case.measured.iter().sum::<f32>(), case.lattice.voxels() as f32);
     assert!((2.0..4.0).contains(&(counts / voxels)), "{counts}");
-    let given = Given { prior: Prior { strength: 0.03, ..given(priors::POTENTIALS[0]).prior }, weights: None, anatomy: None };
+    let given =
+        Given { prior: Prior { strength: 0.03, ..given(priors::POTENTIALS[0]).prior }, weights: None, anatomy: None };
     let mut pet = case.plan(&context());
     priors::set(&mut pet, &given, case.lattice.shape()).expect("valid");
     let mut image = vec![0.0; case.lattice.voxels()];

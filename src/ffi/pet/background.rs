@@ -290,20 +290,20 @@ pub struct isoc_pet_scatter_found {
     pub scatter: f64,
     /// By how much they were multiplied: as counts in the tails over single scatter there tell, weighted by the part of scatter in scatter and randoms, and what is known before, 1 +- 0.3; 1 without tails.
     pub scale: f64,
-    /// Its standard deviation; 0 without tails.
-    pub scale_error: f64,
     /// Counts in the tails less randoms.
     pub tails: f64,
     /// Single scatter in the tails.
     pub tails_scatter: f64,
     /// Places where photons are scattered.
     pub places: u64,
+    /// Standard deviation of the scale; 0 without tails.
+    pub scale_error: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
 unsafe impl Sized32 for isoc_pet_scatter_found {
     const NAME: &'static str = "isoc_pet_scatter_found";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = std::mem::offset_of!(Self, scale_error);
 }
 
 impl isoc_pet_scatter_options {
@@ -420,10 +420,10 @@ pub unsafe extern "C" fn isoc_pet_scatter(
                 reserved: 0,
                 scatter,
                 scale,
-                scale_error,
                 tails,
                 tails_scatter,
                 places,
+                scale_error,
             };
             write_struct(found, &value)
         }

@@ -84,7 +84,9 @@ impl Found {
     /// What is odd about it.
     pub(crate) fn doubt(&self, is_fitted: bool) -> Option<String> {
         let Self { scale, scale_error, tails, tails_scatter, .. } = *self;
-        let there = format!("beside the body there are {tails:.0} counts, where {tails_scatter:.0} of single scatter are expected");
+        let there = format!(
+            "beside the body there are {tails:.0} counts, where {tails_scatter:.0} of single scatter are expected"
+        );
         if is_fitted && scale_error > UNSURE {
             return Some(format!(
                 "{there}: too few beside randoms to scale it by, and it is multiplied by {scale:.2} +- {scale_error:.2}"
