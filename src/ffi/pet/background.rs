@@ -288,7 +288,7 @@ pub struct isoc_pet_scatter_found {
     pub reserved: u32,
     /// Counts of single scatter in all histo-images.
     pub scatter: f64,
-    /// By how much they were multiplied: as counts in the tails over single scatter there tell, weighted by the part of scatter in scatter and randoms, and what is known before, 1 +- 0.3; 1 without tails.
+    /// By how much they were multiplied: as counts in the tails over single scatter there tell beside their noise, and what is known before, 1 +- 0.3; 1 without tails.
     pub scale: f64,
     /// Counts in the tails less randoms.
     pub tails: f64,
@@ -360,7 +360,7 @@ pub(super) fn directions_of(directions: u32) -> Result<usize> {
 /// writes them, which are added; NULL for none. `additive`: f32 (views, nz, ny, nx); these three in host memory or on the plan's GPU, which computes it if there is one. `found` may be NULL.
 ///
 /// Detectors are a cylinder about the crystals, whose own factors multiply it. Scattering and activity beyond the map and the lattice are not in it.
-/// The log warns where tails tell the scale to no better than 0.1, or of one below 0.7 or above 2.5.
+/// The log warns where tails tell the scale to no better than 0.15, or of one below 0.7 or above 2.5.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `found` has its struct_size set.

@@ -43,41 +43,38 @@ pub struct Found {
 const BEFORE: f64 = 1.0;
 const BEFORE_ERROR: f64 = 0.3;
 /// Standard deviations above which the scale is doubted.
-const UNSURE: f64 = 0.1;
+const UNSURE: f64 = 0.15;
 
 /// Sums over histo-images of single scatter s, counts d and randoms r.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Sums {
     /// s, of all.
     pub(crate) scatter: f64,
-    /// s and d - r, of tails.
-    pub(crate) tails: [f64; 2],
-    /// The same by s / (s + r), by which tails tell most: where randoms are many, counts tell little of scatter.
-    pub(crate) weighted: [f64; 2],
+    /// s, d - r and d, of tails.
+    pub(crate) tails: [f64; 3],
 }
 
 impl std::ops::AddAssign for Sums {
     fn add_assign(&mut self, other: Self) {
         self.scatter += other.scatter;
-        for (a, b) in [(&mut self.tails, other.tails), (&mut self.weighted, other.weighted)] {
-            a.iter_mut().zip(b).for_each(|(a, b)| *a += b);
-        }
+        self.tails.iter_mut().zip(other.tails).for_each(|(a, b)| *a += b);
     }
 }
 
 impl Found {
-    /// The most likely scale by counts of tails, whose Fisher information of it is the weighted sum of s, and by what is known before.
+    /// The most likely scale by counts of tails, which are as noisy as all of them, randoms too, and by what is known before. No voxel weighs more than another: counts without times, in the middle of their
+    /// lines, are not where scatter is.
     pub(crate) fn new(sums: &Sums, is_fitted: bool, places: usize) -> Self {
-        let Sums { scatter, tails: [tails_scatter, tails], weighted: [information, counts] } = *sums;
+        let Sums { scatter, tails: [tails_scatter, tails, counts] } = *sums;
         if !is_fitted {
             return Self { scatter, scale: BEFORE, places, ..Self::default() };
         }
-        if counts <= 0.0 {
+        if tails <= 0.0 || tails_scatter <= 0.0 {
             // Cut away, or next to none.
             return Self { scatter, scale: BEFORE, scale_error: BEFORE_ERROR, tails, tails_scatter, places };
         }
-        let before = BEFORE_ERROR.powi(-2);
-        let scale = (counts + before * BEFORE) / (information + before);
+        let (before, information) = (BEFORE_ERROR.powi(-2), tails_scatter * tails_scatter / counts);
+        let scale = (information * (tails / tails_scatter) + before * BEFORE) / (information + before);
         Self { scatter, scale, scale_error: (information + before).powf(-0.5), tails, tails_scatter, places }
     }
 
@@ -161,8 +158,8 @@ impl Additive<'_> {
                 for (x, tail) in other.iter().enumerate() {
                     if *tail > 0.999 && row[x] > 0.0 {
                         let (own, randoms) = (f64::from(row[x]), f64::from(randoms[x]));
-                        let (more, weight) = (f64::from(counts[x]) - randoms, own / (own + randoms));
-                        found += Sums { tails: [own, more], weighted: [weight * own, weight * more], scatter: 0.0 };
+                        let counts = f64::from(counts[x]);
+                        found += Sums { tails: [own, counts - randoms, counts], scatter: 0.0 };
                     }
                 }
             } else {
