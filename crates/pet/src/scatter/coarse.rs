@@ -210,12 +210,12 @@ impl Plain for Column<'_> {
             let time = middle - foot * (1.0 + line.tangent * line.tangent).sqrt() / of.times.step;
             let time = time.clamp(0.0, about as f64 - 1.001);
             let (t, f) = (time as usize, (time - time.floor()) as f32);
-            for k in 0..self.column.len() {
+            for (k, whole) in whole.iter_mut().enumerate() {
                 let z = self.coarse.place(2, k);
                 let (end_a, end_b) = (z + ahead * line.tangent, z + behind * line.tangent);
                 let ((ring_a, up_a), (ring_b, up_b)) = (self.rings(end_a), self.rings(end_b));
                 let line_weight = line.weight * (self.reach(end_a) * self.reach(end_b)).max(BEYOND);
-                whole[k] += line_weight;
+                *whole += line_weight;
                 let mut sum = 0.0;
                 for (turn, weight) in turns_a.iter().zip(weights_a) {
                     for (ring, up) in up_a.iter().enumerate() {
