@@ -2,9 +2,6 @@
 // processor's arithmetic, and the formula, are in crates/pet/src/scatter.
 #include "../common/block_sum.cuh"
 
-// As in crates/pet/src/scatter/coarse.rs: mm over which a line's end leaves the detectors, and what a line weighs that ends beyond them.
-static constexpr float EDGE = 6, BEYOND = 1e-3f;
-
 // Means over cells, [z][y][x], with zeros about them. Mirrors `Volume` in crates/pet/src/gpu/scatter.rs.
 struct Grid {
     const float *values;
@@ -205,12 +202,6 @@ __device__ inline int rings(const Scatter &p, float z, float4 &weights) {
     return low - 1;
 }
 
-// Whether detectors reach to a height, 0 to 1.
-__device__ inline float reach(const Scatter &p, float z) {
-    const float beyond = z - p.lowest_ring, below = (p.rings - 1) / p.per_ring - beyond;
-    return fminf(fmaxf(0.5f + fminf(beyond, below) / EDGE, 0.0f), 1.0f);
-}
-
 __device__ inline float get(const float4 &v, int k) { return k == 0 ? v.x : k == 1 ? v.y : k == 2 ? v.z : v.w; }
 
 // A thread for a point of the coarse lattice.
@@ -221,7 +212,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
         const float y = p.points_lowest[1] + k / p.points_x % p.points_y * p.points_apart[1];
         const float z = p.points_lowest[2] + k / (p.points_x * p.points_y) * p.points_apart[2];
         const float rest = p.radius * p.radius - x * x - y * y;
-        float total = 0, whole = 0;
+        float total = 0;
         for (int l = 0; l < p.line_count && rest > 0; l++) {
             const Line line = p.lines[l];
             const float foot = -(x * line.cos + y * line.sin), half = sqrtf(foot * foot + rest);
@@ -229,10 +220,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
             float4 turn_a, turn_b, up_a, up_b;
             const int a = turns(p, x + ahead * line.cos, y + ahead * line.sin, turn_a);
             const int b = turns(p, x + behind * line.cos, y + behind * line.sin, turn_b);
-            const float end_a = z + ahead * line.tangent, end_b = z + behind * line.tangent;
-            const int ring_a = rings(p, end_a, up_a), ring_b = rings(p, end_b, up_b);
-            const float weight = line.weight * fmaxf(reach(p, end_a) * reach(p, end_b), BEYOND);
-            whole += weight;
+            const int ring_a = rings(p, z + ahead * line.tangent, up_a), ring_b = rings(p, z + behind * line.tangent, up_b);
             const float time = fminf(fmaxf(p.about / 2 - foot * line.longer / p.step, 0.0f), p.about - 1.001f);
             const int t = (int)time;
             const float f = time - t;
@@ -248,10 +236,9 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
                         }
                     sum += get(turn_a, i) * get(up_a, r) * part;
                 }
-            total += 2 * PI * weight * fmaxf(sum, 0.0f);
+            total += 2 * PI * line.weight * fmaxf(sum, 0.0f);
         }
-        // Only lines between detectors count.
-        p.blurred[k] = whole > 0 ? total / whole : 0;
+        p.blurred[k] = total;
     }
 }
 
@@ -277,7 +264,7 @@ struct Apply {
     const float *points, *tails;
     // Counts, read with tails; randoms, NULL for none: without tails they are added.
     const float *measured, *randoms;
-    // Of each block: scatter, scatter in tails, counts there less randoms, and with them. What it finds is added.
+    // Of each block: scatter, scatter in tails, counts there less randoms. What it finds is added.
     double *sums;
     int nx, ny, nz, column;
     int points_x, points_y, points_z, unused;
@@ -309,7 +296,7 @@ __device__ inline float told(const float *points, const Apply &p, int x, int y, 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) scatter_apply(const __grid_constant__ Apply p) {
-    double all = 0, in_tails = 0, more = 0, counts = 0;
+    double all = 0, in_tails = 0, counts = 0;
     each((long long)p.nx * p.ny * p.column, [&](long long k) {
         const int z = (int)(k % p.column), x = (int)(k / p.column % p.nx), y = (int)(k / p.column / p.nx);
         if (z >= p.nz) return;
@@ -319,14 +306,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) scatter_apply(const __grid
         if (!p.tails) {
             value += randoms;
         } else if (value > 0 && told(p.tails, p, x, y, z) > 0.999f) {
-            in_tails += value, more += (double)p.measured[k] - randoms, counts += p.measured[k];
+            in_tails += value;
+            counts += p.measured[k] - randoms;
         }
         p.volume[k] = value;
     });
-    all = block_sum(all), in_tails = block_sum(in_tails), more = block_sum(more), counts = block_sum(counts);
+    all = block_sum(all), in_tails = block_sum(in_tails), counts = block_sum(counts);
     if (threadIdx.x == 0) {
-        double *sums = p.sums + 4 * blockIdx.x;
-        sums[0] += all, sums[1] += in_tails, sums[2] += more, sums[3] += counts;
+        double *sums = p.sums + 3 * blockIdx.x;
+        sums[0] += all, sums[1] += in_tails, sums[2] += counts;
     }
 }
 

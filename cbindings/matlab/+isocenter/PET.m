@@ -397,7 +397,7 @@ classdef PET < handle
             %   [ADDITIVE, FOUND] = pet.scatter(IMAGE, ATTENUATION, NAME, VALUE, ...)
             %   IMAGE: nx x ny x nz, single or double, reconstructed with less in ADDITIVE; the next image is reconstructed with this one. Two
             %   or three times are enough. ATTENUATION: as for factors. setScanner comes first, with a width and a height of crystals.
-            %   FOUND: Scatter, counts of single scatter; Scale and ScaleError, by which they were multiplied, and its standard deviation; Tails, counts beside all that attenuates, less
+            %   FOUND: Scatter, counts of single scatter; Scale, by which they were multiplied; Tails, counts beside all that attenuates, less
             %   randoms; TailsScatter, single scatter there; Places, where photons are scattered.
             %
             %   Efficiencies       as for factors; [] or left out: 1

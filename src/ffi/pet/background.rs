@@ -288,7 +288,7 @@ pub struct isoc_pet_scatter_found {
     pub reserved: u32,
     /// Counts of single scatter in all histo-images.
     pub scatter: f64,
-    /// By how much they were multiplied: as counts in the tails over single scatter there tell beside their noise, and what is known before, 1 +- 0.3; 1 without tails.
+    /// By how much they were multiplied: counts in the tails over single scatter there; 1 where there were too few, or none were asked for.
     pub scale: f64,
     /// Counts in the tails less randoms.
     pub tails: f64,
@@ -296,14 +296,12 @@ pub struct isoc_pet_scatter_found {
     pub tails_scatter: f64,
     /// Places where photons are scattered.
     pub places: u64,
-    /// Standard deviation of the scale; 0 without tails.
-    pub scale_error: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
 unsafe impl Sized32 for isoc_pet_scatter_found {
     const NAME: &'static str = "isoc_pet_scatter_found";
-    const FIRST_SIZE: usize = std::mem::offset_of!(Self, scale_error);
+    const FIRST_SIZE: usize = size_of::<Self>();
 }
 
 impl isoc_pet_scatter_options {
@@ -360,7 +358,7 @@ pub(super) fn directions_of(directions: u32) -> Result<usize> {
 /// writes them, which are added; NULL for none. `additive`: f32 (views, nz, ny, nx); these three in host memory or on the plan's GPU, which computes it if there is one. `found` may be NULL.
 ///
 /// Detectors are a cylinder about the crystals, whose own factors multiply it. Scattering and activity beyond the map and the lattice are not in it.
-/// The log warns where tails tell the scale to no better than 0.15, or of one below 0.7 or above 2.5.
+/// The log warns of tails in which there are too few counts, or far more or less than expected.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `found` has its struct_size set.
@@ -410,21 +408,13 @@ pub unsafe extern "C" fn isoc_pet_scatter(
             if !found.is_null() {
                 read_struct(found)?;
             }
-            let Found { scatter, scale, scale_error, tails, tails_scatter, places } = pet.scatter(&options, &of, to)?;
+            let Found { scatter, scale, tails, tails_scatter, places } = pet.scatter(&options, &of, to)?;
             if found.is_null() {
                 return Ok(());
             }
             let places = places as u64;
-            let value = isoc_pet_scatter_found {
-                struct_size: 0,
-                reserved: 0,
-                scatter,
-                scale,
-                tails,
-                tails_scatter,
-                places,
-                scale_error,
-            };
+            let value =
+                isoc_pet_scatter_found { struct_size: 0, reserved: 0, scatter, scale, tails, tails_scatter, places };
             write_struct(found, &value)
         }
     })

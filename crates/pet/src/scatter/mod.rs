@@ -11,7 +11,7 @@
 //!
 //! It is computed of places some 12 mm apart and detectors on a cylinder, for all pairs of these and times (`Pairs`); from there on a coarse lattice for each
 //! view (`Coarse`); and times 2 pi and the factors without attenuation, with all that crystals do to single lines, it is counts of a histo-image. What other
-//! scattering there is has much the same shape: tails of the measured histo-images, beside all that attenuates, tell its part (`Tails`) as well as their noise lets them.
+//! scattering there is has much the same shape: tails of the measured histo-images, beside all that attenuates, tell its part (`Tails`).
 
 #[cfg(test)]
 pub(crate) mod cases;
@@ -29,7 +29,6 @@ mod tests;
 pub(super) use coarse::{Coarse, Line};
 pub(super) use estimate::Additive;
 pub use estimate::Found;
-pub(super) use estimate::Sums;
 pub(super) use grid::{Grid, Voxels};
 pub(super) use pairs::Pairs;
 pub(super) use places::{Nodes, Place, places};
