@@ -303,7 +303,7 @@ fn few_counts_make_images_that_explain_them() {
     few_counts_make_images(&context());
 }
 
-/// Of a voxel's counts one subset has some and another none: steps that were over the sensitivity alone would go beyond the optimum, and back, for ever.
+/// Voxels whose counts one subset has and another has not: steps over the sensitivity alone go beyond the optimum, and back, for ever.
 #[test]
 fn single_counts_settle() {
     let mut case = Case::new();
