@@ -2,6 +2,9 @@
 // processor's arithmetic, and the formula, are in crates/pet/src/scatter.
 #include "../common/block_sum.cuh"
 
+// As in crates/pet/src/scatter/coarse.rs: mm over which a line's end leaves the detectors, and what a line weighs that ends beyond them.
+static constexpr float EDGE = 6, BEYOND = 1e-3f;
+
 // Means over cells, [z][y][x], with zeros about them. Mirrors `Volume` in crates/pet/src/gpu/scatter.rs.
 struct Grid {
     const float *values;
@@ -202,6 +205,12 @@ __device__ inline int rings(const Scatter &p, float z, float4 &weights) {
     return low - 1;
 }
 
+// Whether detectors reach to a height, 0 to 1.
+__device__ inline float reach(const Scatter &p, float z) {
+    const float beyond = z - p.lowest_ring, below = (p.rings - 1) / p.per_ring - beyond;
+    return fminf(fmaxf(0.5f + fminf(beyond, below) / EDGE, 0.0f), 1.0f);
+}
+
 __device__ inline float get(const float4 &v, int k) { return k == 0 ? v.x : k == 1 ? v.y : k == 2 ? v.z : v.w; }
 
 // A thread for a point of the coarse lattice.
@@ -212,7 +221,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
         const float y = p.points_lowest[1] + k / p.points_x % p.points_y * p.points_apart[1];
         const float z = p.points_lowest[2] + k / (p.points_x * p.points_y) * p.points_apart[2];
         const float rest = p.radius * p.radius - x * x - y * y;
-        float total = 0;
+        float total = 0, whole = 0;
         for (int l = 0; l < p.line_count && rest > 0; l++) {
             const Line line = p.lines[l];
             const float foot = -(x * line.cos + y * line.sin), half = sqrtf(foot * foot + rest);
@@ -220,7 +229,10 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
             float4 turn_a, turn_b, up_a, up_b;
             const int a = turns(p, x + ahead * line.cos, y + ahead * line.sin, turn_a);
             const int b = turns(p, x + behind * line.cos, y + behind * line.sin, turn_b);
-            const int ring_a = rings(p, z + ahead * line.tangent, up_a), ring_b = rings(p, z + behind * line.tangent, up_b);
+            const float end_a = z + ahead * line.tangent, end_b = z + behind * line.tangent;
+            const int ring_a = rings(p, end_a, up_a), ring_b = rings(p, end_b, up_b);
+            const float weight = line.weight * fmaxf(reach(p, end_a) * reach(p, end_b), BEYOND);
+            whole += weight;
             const float time = fminf(fmaxf(p.about / 2 - foot * line.longer / p.step, 0.0f), p.about - 1.001f);
             const int t = (int)time;
             const float f = time - t;
@@ -236,9 +248,10 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
                         }
                     sum += get(turn_a, i) * get(up_a, r) * part;
                 }
-            total += 2 * PI * line.weight * fmaxf(sum, 0.0f);
+            total += 2 * PI * weight * fmaxf(sum, 0.0f);
         }
-        p.blurred[k] = total;
+        // Only lines between detectors count.
+        p.blurred[k] = whole > 0 ? total / whole : 0;
     }
 }
 

@@ -15,6 +15,11 @@ use std::f64::consts::TAU;
 /// Points are so far apart at most, mm.
 const APART: f64 = 12.0;
 
+/// mm over which a line's end leaves the detectors, about the middle of the outermost.
+pub(crate) const EDGE: f64 = 6.0;
+/// What a line weighs that ends beyond them: where none do, all are alike.
+pub(crate) const BEYOND: f64 = 1e-3;
+
 /// A direction of a view.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Line {
@@ -158,6 +163,14 @@ impl Column<'_> {
         ([node(-1), node(0), node(1), node(2)], cubic((at - low) as f32))
     }
 
+    /// Whether detectors reach to a height, 0 to 1.
+    #[inline(always)]
+    fn reach(&self, z: f64) -> f64 {
+        let heights = &self.of.nodes.heights;
+        let (low, high) = (heights[0], heights[heights.len() - 1]);
+        (0.5 + (z - low).min(high - z) / EDGE).clamp(0.0, 1.0)
+    }
+
     /// The lowest of four rings about a height, and their weights.
     #[inline(always)]
     fn rings(&self, z: f64) -> (usize, [f32; 4]) {
@@ -185,6 +198,8 @@ impl Plain for Column<'_> {
         if rest <= 0.0 {
             return;
         }
+        // Only lines between detectors count: at the scanner's ends few of a view's directions have any, and tilted ones, which have none, would come through more of the body.
+        let mut whole = vec![0f64; self.column.len()];
         for line in self.lines {
             let (sin, cos) = line.azimuth.sin_cos();
             let foot = -(x * cos + y * sin);
@@ -197,8 +212,10 @@ impl Plain for Column<'_> {
             let (t, f) = (time as usize, (time - time.floor()) as f32);
             for k in 0..self.column.len() {
                 let z = self.coarse.place(2, k);
-                let (ring_a, up_a) = self.rings(z + ahead * line.tangent);
-                let (ring_b, up_b) = self.rings(z + behind * line.tangent);
+                let (end_a, end_b) = (z + ahead * line.tangent, z + behind * line.tangent);
+                let ((ring_a, up_a), (ring_b, up_b)) = (self.rings(end_a), self.rings(end_b));
+                let line_weight = line.weight * (self.reach(end_a) * self.reach(end_b)).max(BEYOND);
+                whole[k] += line_weight;
                 let mut sum = 0.0;
                 for (turn, weight) in turns_a.iter().zip(weights_a) {
                     for (ring, up) in up_a.iter().enumerate() {
@@ -214,8 +231,9 @@ impl Plain for Column<'_> {
                         sum += weight * up * part;
                     }
                 }
-                self.column[k] += (TAU * line.weight) as f32 * sum.max(0.0);
+                self.column[k] += (TAU * line_weight) as f32 * sum.max(0.0);
             }
         }
+        self.column.iter_mut().zip(whole).for_each(|(v, whole)| *v /= whole as f32);
     }
 }
