@@ -2,9 +2,6 @@
 // processor's arithmetic, and the formula, are in crates/pet/src/scatter.
 #include "../common/block_sum.cuh"
 
-// As in crates/pet/src/scatter/coarse.rs: mm over which a line's end leaves the detectors, and what a line weighs that ends beyond them.
-static constexpr float EDGE = 6, BEYOND = 1e-3f;
-
 // Means over cells, [z][y][x], with zeros about them. Mirrors `Volume` in crates/pet/src/gpu/scatter.rs.
 struct Grid {
     const float *values;
@@ -57,8 +54,10 @@ struct Scatter {
     int line_count, points_x, points_y, points_z;
     float step, radius, lowest_ring, per_ring;
     float points_lowest[3], points_apart[3];
+    // mm within the detectors' edge over which a line's end leaves them; what a line weighs that ends beyond.
+    float edge, beyond;
 };
-static_assert(sizeof(Grid) == 48 && sizeof(Ray) == 32 && sizeof(Line) == 32 && sizeof(Pair) == 16 && sizeof(Scatter) == 272);
+static_assert(sizeof(Grid) == 48 && sizeof(Ray) == 32 && sizeof(Line) == 32 && sizeof(Pair) == 16 && sizeof(Scatter) == 280);
 
 // As in crates/pet/src/scatter/rays.rs.
 constexpr int SAMPLES = 2;
@@ -208,7 +207,7 @@ __device__ inline int rings(const Scatter &p, float z, float4 &weights) {
 // Whether detectors reach to a height, 0 to 1.
 __device__ inline float reach(const Scatter &p, float z) {
     const float beyond = z - p.lowest_ring, below = (p.rings - 1) / p.per_ring - beyond;
-    return fminf(fmaxf(0.5f + fminf(beyond, below) / EDGE, 0.0f), 1.0f);
+    return fminf(fmaxf(fminf(beyond, below) / p.edge, 0.0f), 1.0f);
 }
 
 __device__ inline float get(const float4 &v, int k) { return k == 0 ? v.x : k == 1 ? v.y : k == 2 ? v.z : v.w; }
@@ -231,7 +230,7 @@ extern "C" __global__ void __launch_bounds__(256) scatter_points(const __grid_co
             const int b = turns(p, x + behind * line.cos, y + behind * line.sin, turn_b);
             const float end_a = z + ahead * line.tangent, end_b = z + behind * line.tangent;
             const int ring_a = rings(p, end_a, up_a), ring_b = rings(p, end_b, up_b);
-            const float weight = line.weight * fmaxf(reach(p, end_a) * reach(p, end_b), BEYOND);
+            const float weight = line.weight * fmaxf(reach(p, end_a) * reach(p, end_b), p.beyond);
             whole += weight;
             const float time = fminf(fmaxf(p.about / 2 - foot * line.longer / p.step, 0.0f), p.about - 1.001f);
             const int t = (int)time;

@@ -71,7 +71,7 @@ impl Pet {
         options.factors.acquisition.check()?;
         let lattice = self.lattice()?;
         let factors = Sizes::new((sampling, lattice), self.scanner()?, None)?;
-        let input = scatter::input(lattice, &self.map_of(&options.factors, &[], map)?);
+        let input = scatter::input(lattice, &self.scanner()?.crystals, &self.map_of(&options.factors, &[], map)?)?;
         let host = factors.kept().saturating_add(input);
         Ok(ScatterSizes { factors, input: Memory { host, gpu: 0 } })
     }

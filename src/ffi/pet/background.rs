@@ -323,7 +323,7 @@ impl isoc_pet_scatter_options {
                     upper: or(self.energy_upper, window.upper),
                 },
                 tof_fwhm: if self.tof_fwhm == 0.0 { None } else { Some(self.tof_fwhm) },
-                spacing: or(self.spacing, Model::SPACING),
+                spacing: if self.spacing == 0.0 { None } else { Some(self.spacing) },
             },
         })
     }

@@ -88,8 +88,10 @@ struct Arguments {
     per_ring: f32,
     points_lowest: [f32; 3],
     points_apart: [f32; 3],
+    edge: f32,
+    beyond: f32,
 }
-mirrored!(Arguments, 272);
+mirrored!(Arguments, 280);
 
 /// Mirrors `Apply`.
 #[repr(C)]
@@ -116,7 +118,7 @@ fn floats(n: usize) -> usize {
 
 /// Bytes that an estimate takes besides those of the factors, with measured counts and randoms.
 pub(crate) fn memory(of: &Scatter) -> Result<Memory> {
-    let (place, coarse) = (Place::new(of.lattice.shape())?, Coarse::new(&of.lattice));
+    let (place, coarse) = (Place::new(of.lattice.shape())?, Coarse::new(of));
     let Scatter { nodes, places, times, activity, attenuation, lines, table, .. } = of;
     let (nodes, places) = (nodes.count() as u64, places.len() as u64);
     let rays = nodes * places * (size_of::<Ray>() + floats(times.along)) as u64;
@@ -142,7 +144,7 @@ pub(crate) fn write(
     stream: usize,
 ) -> Result<Found> {
     let place = Place::new(of.scatter.lattice.shape())?;
-    let coarse = Coarse::new(&of.scatter.lattice);
+    let coarse = Coarse::new(of.scatter);
     let queue = Queue::new(device)?;
     context.run_waiting(|job| {
         let _current = device.enter()?;
@@ -241,6 +243,8 @@ unsafe fn points(queue: &Queue, of: &Scatter, coarse: &Coarse, job: &Job) -> Res
         per_ring: (1.0 / of.nodes.apart()) as f32,
         points_lowest: coarse.lowest.map(|v| v as f32),
         points_apart: coarse.apart.map(|v| v as f32),
+        edge: scatter::edge(&of.nodes) as f32,
+        beyond: scatter::BEYOND as f32,
     };
     // SAFETY: the struct mirrors the kernels', whose memory is of these sizes and goes back to the pool, whose later users follow the stream; the rest by
     // this function's contract.

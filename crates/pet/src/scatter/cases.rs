@@ -48,6 +48,6 @@ pub(crate) fn scatter(views: &Views, spacing: f64) -> Scatter {
     let image = phantom.voxel_means(Quantity::Activity, &lattice).expect("activity");
     let values = phantom.voxel_means(Quantity::Attenuation, &lattice).expect("attenuation");
     let map = AttenuationMap { values: &values, shape: lattice.shape(), voxel: lattice.voxel(), centre: [0.0; 3] };
-    let model = Model { spacing, ..Model::default() };
+    let model = Model { spacing: Some(spacing), ..Model::default() };
     Scatter::new((views, &lattice, &crystals()), Some(&image), &map, (&model, TIME)).expect("a scatter")
 }

@@ -2,7 +2,9 @@
 
 use super::Scatter;
 use super::pairs::Pairs;
+use super::places::Nodes;
 use crate::factors::{Direction, cones};
+#[cfg(test)]
 use crate::lattice::Lattice;
 use crate::views::Views;
 use isocenter_base::cpu::buffer::{collected, zeros};
@@ -12,13 +14,17 @@ use isocenter_base::cpu::simd::{Plain, vectorised};
 use isocenter_base::error::Result;
 use std::f64::consts::TAU;
 
-/// Points are so far apart at most, mm.
+/// Points are so far apart at most in a large scanner, mm.
 const APART: f64 = 12.0;
 
-/// mm over which a line's end leaves the detectors, about the middle of the outermost.
-pub(crate) const EDGE: f64 = 6.0;
+/// mm within the detectors' edge over which a line's end leaves them, of a large scanner.
+const EDGE: f64 = 6.0;
 /// What a line weighs that ends beyond them: where none do, all are alike.
 pub(crate) const BEYOND: f64 = 1e-3;
+
+pub(crate) fn edge(nodes: &Nodes) -> f64 {
+    EDGE * nodes.fine
+}
 
 /// A direction of a view.
 #[derive(Clone, Copy, Debug)]
@@ -56,10 +62,11 @@ pub(crate) struct Coarse {
 }
 
 impl Coarse {
-    pub(crate) fn new(lattice: &Lattice) -> Self {
+    pub(crate) fn new(of: &Scatter) -> Self {
+        let (lattice, apart) = (&of.lattice, APART * of.nodes.fine);
         let voxels = lattice.along();
         let long = |d: usize| lattice.voxel()[d] * (voxels[d] - 1) as f64;
-        let count = [0, 1, 2].map(|d| if voxels[d] == 1 { 1 } else { (long(d) / APART).ceil() as usize + 1 });
+        let count = [0, 1, 2].map(|d| if voxels[d] == 1 { 1 } else { (long(d) / apart).ceil() as usize + 1 });
         let apart = [0, 1, 2].map(|d| if count[d] == 1 { 1.0 } else { long(d) / (count[d] - 1) as f64 });
         Self { count, lowest: lattice.centre([0; 3]), apart, voxels }
     }
@@ -168,7 +175,7 @@ impl Column<'_> {
     fn reach(&self, z: f64) -> f64 {
         let heights = &self.of.nodes.heights;
         let (low, high) = (heights[0], heights[heights.len() - 1]);
-        (0.5 + (z - low).min(high - z) / EDGE).clamp(0.0, 1.0)
+        ((z - low).min(high - z) / edge(&self.of.nodes)).clamp(0.0, 1.0)
     }
 
     /// The lowest of four rings about a height, and their weights.
@@ -200,6 +207,8 @@ impl Plain for Column<'_> {
         }
         // Only lines between detectors count: at the scanner's ends few of a view's directions have any, and tilted ones, which have none, would come through more of the body.
         let mut whole = vec![0f64; self.column.len()];
+        // Told between the ends' neighbours about the axis, of pairs of rings: the same for all heights.
+        let mut told = vec![0f32; rings * rings];
         for line in self.lines {
             let (sin, cos) = line.azimuth.sin_cos();
             let foot = -(x * cos + y * sin);
@@ -210,26 +219,39 @@ impl Plain for Column<'_> {
             let time = middle - foot * (1.0 + line.tangent * line.tangent).sqrt() / of.times.step;
             let time = time.clamp(0.0, about as f64 - 1.001);
             let (t, f) = (time as usize, (time - time.floor()) as f32);
-            for k in 0..self.column.len() {
+            let ends = |k: usize| {
                 let z = self.coarse.place(2, k);
-                let (end_a, end_b) = (z + ahead * line.tangent, z + behind * line.tangent);
+                [ahead, behind].map(|along| z + along * line.tangent)
+            };
+            let mut wanted = vec![(rings, 0); rings];
+            for k in 0..self.column.len() {
+                let [(ring_a, _), (ring_b, _)] = ends(k).map(|z| self.rings(z));
+                for (first, end) in &mut wanted[ring_a..ring_a + 4] {
+                    (*first, *end) = (ring_b.min(*first), (ring_b + 4).max(*end));
+                }
+            }
+            for (ring_a, (first, end)) in wanted.iter().enumerate() {
+                for ring_b in *first..*end {
+                    let mut sum = 0.0;
+                    for (turn_a, weight_a) in turns_a.iter().zip(weights_a) {
+                        let from = (turn_a * rings + ring_a) * nodes;
+                        for (turn_b, weight_b) in turns_b.iter().zip(weights_b) {
+                            let values = &self.pairs.values[(from + turn_b * rings + ring_b) * about + t..][..2];
+                            sum += weight_a * weight_b * (values[0] + f * (values[1] - values[0]));
+                        }
+                    }
+                    told[ring_a * rings + ring_b] = sum;
+                }
+            }
+            for k in 0..self.column.len() {
+                let [end_a, end_b] = ends(k);
                 let ((ring_a, up_a), (ring_b, up_b)) = (self.rings(end_a), self.rings(end_b));
                 let line_weight = line.weight * (self.reach(end_a) * self.reach(end_b)).max(BEYOND);
                 whole[k] += line_weight;
                 let mut sum = 0.0;
-                for (turn, weight) in turns_a.iter().zip(weights_a) {
-                    for (ring, up) in up_a.iter().enumerate() {
-                        let from = (turn * rings + ring_a + ring) * nodes;
-                        let mut part = 0.0;
-                        for (turn, weight) in turns_b.iter().zip(weights_b) {
-                            for (ring, up) in up_b.iter().enumerate() {
-                                let values =
-                                    &self.pairs.values[(from + turn * rings + ring_b + ring) * about + t..][..2];
-                                part += weight * up * (values[0] + f * (values[1] - values[0]));
-                            }
-                        }
-                        sum += weight * up * part;
-                    }
+                for (ring, up) in up_a.iter().enumerate() {
+                    let values = &told[(ring_a + ring) * rings + ring_b..][..4];
+                    sum += up * (0..4).map(|k| up_b[k] * values[k]).sum::<f32>();
                 }
                 self.column[k] += (TAU * line_weight) as f32 * sum.max(0.0);
             }

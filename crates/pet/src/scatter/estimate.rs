@@ -80,7 +80,7 @@ impl Additive<'_> {
             self.measured.as_ref().map(|(from, _)| check(from, "measured")).transpose()?;
             self.randoms.as_ref().map(|from| check(from, "randoms")).transpose()?;
             job.enter(Stage::Scatter);
-            let (coarse, level) = (Coarse::new(&self.scatter.lattice), context.level());
+            let (coarse, level) = (Coarse::new(self.scatter), context.level());
             let pairs = self.pairs(level, job)?;
             let views = (0..self.scatter.lines.len()).map(|v| coarse.view(self.scatter, &pairs, v, level));
             let values: Vec<_> = views.collect::<Result<_>>()?;

@@ -26,7 +26,7 @@ mod tails;
 #[cfg(test)]
 mod tests;
 
-pub(super) use coarse::{Coarse, Line};
+pub(super) use coarse::{BEYOND, Coarse, Line, edge};
 pub(super) use estimate::Additive;
 pub use estimate::Found;
 pub(super) use grid::{Grid, Voxels};
@@ -45,8 +45,13 @@ use super::scanner::Crystals;
 use super::views::Views;
 use isocenter_base::error::{Result, fail};
 
-/// Cells of activity and attenuation, mm.
+/// Cells of activity and attenuation, mm, of a large scanner.
 const CELL: f64 = 8.0;
+
+fn cell(nodes: &Nodes) -> f64 {
+    CELL * nodes.fine
+}
+
 /// Steps of time, as ways along a line, mm; smaller ones where the time is measured better.
 const STEP: f64 = 16.0;
 /// Of the time's width; and steps of half the lattice's diagonal at most.
@@ -60,13 +65,13 @@ pub struct Model {
     pub window: EnergyWindow,
     /// Of the time difference, ps, full width at half maximum; None: the response's.
     pub tof_fwhm: Option<f64>,
-    /// Places of scattering are so far apart, mm.
-    pub spacing: f64,
+    /// Places of scattering are so far apart, mm; None: [`Model::SPACING`], and less in scanners of less than 400 mm of radius, by as much as they are smaller.
+    pub spacing: Option<f64>,
 }
 
 impl Default for Model {
     fn default() -> Self {
-        Self { window: EnergyWindow::default(), tof_fwhm: None, spacing: Self::SPACING }
+        Self { window: EnergyWindow::default(), tof_fwhm: None, spacing: None }
     }
 }
 
@@ -75,15 +80,15 @@ const WIDEST: f64 = 10_000.0;
 /// Most places.
 const MAX_PLACES: usize = 1 << 20;
 /// Largest distance between places, mm, and least.
-const SPACINGS: std::ops::RangeInclusive<f64> = 4.0..=100.0;
+const SPACINGS: std::ops::RangeInclusive<f64> = 1.0..=100.0;
 
 impl Model {
-    /// Where the caller leaves it open.
+    /// Where the caller leaves it open, of a large scanner.
     pub const SPACING: f64 = 12.0;
 
     fn check(&self, tof_fwhm: f64) -> Result<()> {
         self.window.check("options")?;
-        let spacing = self.spacing;
+        let spacing = self.spacing.unwrap_or(Self::SPACING);
         for (name, v) in [("tof_fwhm", tof_fwhm), ("spacing", spacing)] {
             if !v.is_finite() {
                 fail!(NotFiniteParameter, "options.{name} is {v}; it must be finite");
@@ -138,18 +143,19 @@ impl Scatter {
     ) -> Result<Self> {
         model.check(tof_fwhm)?;
         let (along, voxel) = (lattice.along(), lattice.voxel());
+        let nodes = Nodes::new(crystals)?;
+        let (cell, spacing) = (cell(&nodes), model.spacing.unwrap_or(Model::SPACING * nodes.fine));
         let voxels = Voxels { values: image.unwrap_or_default(), count: along, voxel, centre: [0.0; 3] };
-        let activity = if image.is_some() { Grid::new(&voxels, CELL) } else { Grid::empty(&voxels, CELL) }?;
+        let activity = if image.is_some() { Grid::new(&voxels, cell) } else { Grid::empty(&voxels, cell) }?;
         let [nz, ny, nx] = map.shape;
         let voxels = Voxels { values: map.values, count: [nx, ny, nz], voxel: map.voxel, centre: map.centre };
-        let attenuation = Grid::new(&voxels, CELL)?;
-        let nodes = Nodes::new(crystals)?;
-        let places = places(&attenuation, model.spacing, nodes.radius)?;
+        let attenuation = Grid::new(&voxels, cell)?;
+        let places = places(&attenuation, spacing, nodes.radius)?;
         if places.is_empty() {
             fail!(OutOfRange, "attenuation is next to 0 everywhere: nothing scatters");
         }
         if places.len() > MAX_PLACES {
-            let (count, spacing) = (places.len(), model.spacing);
+            let count = places.len();
             fail!(
                 OutOfRange,
                 "options.spacing is {spacing} mm: {count} places, of {MAX_PLACES} at most; it must be larger"

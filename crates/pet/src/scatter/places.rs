@@ -54,14 +54,18 @@ pub(super) const A_CELL: usize = size_of::<Sum>() + size_of::<Place>();
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
     pub(crate) radius: f64,
+    /// What lengths are multiplied by that scatter is sampled at: what scattered photons do depends on angles. 1, and less for scanners smaller than [`LARGE`].
+    pub(crate) fine: f64,
     pub(crate) around: usize,
     /// Of the rings, ascending at equal distances.
     pub(crate) heights: Vec<f64>,
 }
 
+/// mm: scanners of this radius or more are large.
+const LARGE: f64 = 300.0;
 /// Of a ring.
 const AROUND: usize = 48;
-/// Rings are so far apart at most, mm, and there are so many at least, and at most.
+/// Rings of a large scanner are so far apart at most, mm, and there are so many at least, and at most.
 const APART: f64 = 40.0;
 const RINGS: usize = 4;
 const MAX_RINGS: f64 = 256.0;
@@ -70,8 +74,9 @@ impl Nodes {
     pub(crate) fn new(crystals: &Crystals) -> Result<Self> {
         let faces = &crystals.faces()[..crystals.count()];
         let radii = faces.iter().map(|face| f64::from(face.centre[0]).hypot(f64::from(face.centre[1])));
-        let heights = || faces.iter().map(|face| f64::from(face.centre[2]));
-        let (low, high) = heights().fold((f64::INFINITY, f64::NEG_INFINITY), |(a, b), z| (a.min(z), b.max(z)));
+        // Up to the outermost crystals' edges.
+        let edges = |sign: f32| faces.iter().map(move |face| f64::from(face.centre[2] + sign * 0.5 * face.height[2].abs()));
+        let (low, high) = (edges(-1.0).fold(f64::INFINITY, f64::min), edges(1.0).fold(f64::NEG_INFINITY, f64::max));
         // A single ring's lines are told between two, too.
         let (low, high) = if high - low < 1.0 { (low - 0.5, high + 0.5) } else { (low, high) };
         if high - low > MAX_RINGS * APART {
@@ -81,10 +86,13 @@ impl Nodes {
                 MAX_RINGS * APART
             );
         }
-        let rings = (((high - low) / APART).ceil() as usize + 1).max(RINGS);
+        let radius = radii.sum::<f64>() / faces.len() as f64;
+        let fine = (radius / LARGE).min(1.0);
+        let rings = (((high - low) / (APART * fine)).ceil() as usize + 1).clamp(RINGS, MAX_RINGS as usize + 1);
         let height = |k: usize| low + (high - low) * k as f64 / (rings - 1) as f64;
         Ok(Self {
-            radius: radii.sum::<f64>() / faces.len() as f64,
+            radius,
+            fine,
             around: AROUND,
             heights: (0..rings).map(height).collect(),
         })
