@@ -1932,7 +1932,7 @@ typedef struct {
     double energy_upper;
     // Full width at half maximum of the time difference, ps; 0 means that of isoc_pet_response.
     double tof_fwhm;
-    // Distance of the places where photons are scattered, mm; 0 means 12.
+    // Distance of the places where photons are scattered, mm, 1 to 100; 0 means 12, and as much less as a scanner's radius is below 300 mm.
     double spacing;
 } isoc_pet_scatter_options;
 
@@ -1944,7 +1944,7 @@ typedef struct {
     uint32_t reserved;
     // Counts of single scatter in all histo-images.
     double scatter;
-    // By how much they were multiplied: counts in the tails over single scatter there; 1 where there were too few, or none were asked for.
+    // By how much they were multiplied: as counts in the tails over single scatter there tell beside their noise, and what is known before, 1 +- 0.2; 1 without tails.
     double scale;
     // Counts in the tails less randoms.
     double tails;
@@ -1952,6 +1952,8 @@ typedef struct {
     double tails_scatter;
     // Places where photons are scattered.
     uint64_t places;
+    // Standard deviation of the scale; 0 without tails.
+    double scale_error;
 } isoc_pet_scatter_found;
 
 // A list of events for projections along lines, all of whose arrays are in host memory: either `crystals`, or `first_positions` and `second_positions`.
@@ -3204,7 +3206,7 @@ isoc_status isoc_pet_randoms(isoc_pet *pet,
 // writes them, which are added; NULL for none. `additive`: f32 (views, nz, ny, nx); these three in host memory or on the plan's GPU, which computes it if there is one. `found` may be NULL.
 //
 // Detectors are a cylinder about the crystals, whose own factors multiply it. Scattering and activity beyond the map and the lattice are not in it.
-// The log warns of tails in which there are too few counts, or far more or less than expected.
+// The log warns where tails tell the scale to no better than 0.15, or of one below 0.7 or above 2.5.
 isoc_status isoc_pet_scatter(isoc_pet *pet,
                              const isoc_pet_scatter_options *options,
                              const isoc_tensor *image,

@@ -276,7 +276,7 @@ struct Apply {
     const float *points, *tails;
     // Counts, read with tails; randoms, NULL for none: without tails they are added.
     const float *measured, *randoms;
-    // Of each block: scatter, scatter in tails, counts there less randoms. What it finds is added.
+    // Of each block: scatter, scatter in tails, counts there less randoms, and with them. What it finds is added.
     double *sums;
     int nx, ny, nz, column;
     int points_x, points_y, points_z, unused;
@@ -308,7 +308,7 @@ __device__ inline float told(const float *points, const Apply &p, int x, int y, 
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS) scatter_apply(const __grid_constant__ Apply p) {
-    double all = 0, in_tails = 0, counts = 0;
+    double all = 0, in_tails = 0, more = 0, counts = 0;
     each((long long)p.nx * p.ny * p.column, [&](long long k) {
         const int z = (int)(k % p.column), x = (int)(k / p.column % p.nx), y = (int)(k / p.column / p.nx);
         if (z >= p.nz) return;
@@ -318,15 +318,14 @@ extern "C" __global__ void __launch_bounds__(THREADS) scatter_apply(const __grid
         if (!p.tails) {
             value += randoms;
         } else if (value > 0 && told(p.tails, p, x, y, z) > 0.999f) {
-            in_tails += value;
-            counts += p.measured[k] - randoms;
+            in_tails += value, more += (double)p.measured[k] - randoms, counts += p.measured[k];
         }
         p.volume[k] = value;
     });
-    all = block_sum(all), in_tails = block_sum(in_tails), counts = block_sum(counts);
+    all = block_sum(all), in_tails = block_sum(in_tails), more = block_sum(more), counts = block_sum(counts);
     if (threadIdx.x == 0) {
-        double *sums = p.sums + 3 * blockIdx.x;
-        sums[0] += all, sums[1] += in_tails, sums[2] += counts;
+        double *sums = p.sums + 4 * blockIdx.x;
+        sums[0] += all, sums[1] += in_tails, sums[2] += more, sums[3] += counts;
     }
 }
 

@@ -533,7 +533,7 @@ function values_and_order_of_calls()
     says('PET.scatter', 'attenuation is empty', @() pet.scatter(ones(12, 10, 4), []));
     scatter = @(varargin) pet.scatter(ones(12, 10, 4), 0.01 * ones(12, 10, 4), varargin{:});
     says('PET.scatter', 'TofFwhm is missing, and the plan has no response that would tell it', @() scatter());
-    says('PET.scatter', 'Spacing is 1 mm; it must be 4 to 100', @() scatter('TofFwhm', 300, 'Spacing', 1));
+    says('PET.scatter', 'Spacing is 0.5 mm; it must be 1 to 100', @() scatter('TofFwhm', 300, 'Spacing', 0.5));
     says('PET.scatter', 'EnergyLower is 600 keV; it must be above 0 and below 511', @() scatter('TofFwhm', 300, 'EnergyLower', 600));
     says('PET.scatter', 'EnergyResolution is 11; it must be above 0 and at most 1', @() scatter('TofFwhm', 300, 'EnergyResolution', 11));
     says('PET.scatter', 'Efficiencies(2) is -1; it must be at least 0', @() scatter('TofFwhm', 300, 'Efficiencies', [1 -1]));
@@ -547,7 +547,7 @@ function values_and_order_of_calls()
     says('PET.scatterMemory', 'attenuation is empty', @() pet.scatterMemory([]));
     says('PET.scatterMemory', 'nothing scatters', @() pet.scatterMemory(zeros(12, 10, 4), 'TofFwhm', 300));
     says('PET.scatterMemory', 'TofFwhm is missing, and the plan has no response that would tell it', @() pet.scatterMemory(0.01 * ones(12, 10, 4)));
-    says('PET.scatterMemory', 'Spacing is 1 mm; it must be 4 to 100', @() pet.scatterMemory(0.01 * ones(12, 10, 4), 'TofFwhm', 300, 'Spacing', 1));
+    says('PET.scatterMemory', 'Spacing is 0.5 mm; it must be 1 to 100', @() pet.scatterMemory(0.01 * ones(12, 10, 4), 'TofFwhm', 300, 'Spacing', 0.5));
     mistakes_of_lists(pet);
     says('PET.simulate', 'EnergyResolution is 0 beside an energy window; it must be above 0', ...
          @() pet.simulate(struct('Bodies', struct('HalfX', 20, 'Activity', 1), 'EnergyLower', 400), 10));

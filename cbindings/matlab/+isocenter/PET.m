@@ -397,7 +397,7 @@ classdef PET < handle
             %   [ADDITIVE, FOUND] = pet.scatter(IMAGE, ATTENUATION, NAME, VALUE, ...)
             %   IMAGE: nx x ny x nz, single or double, reconstructed with less in ADDITIVE; the next image is reconstructed with this one. Two
             %   or three times are enough. ATTENUATION: as for factors. setScanner comes first, with a width and a height of crystals.
-            %   FOUND: Scatter, counts of single scatter; Scale, by which they were multiplied; Tails, counts beside all that attenuates, less
+            %   FOUND: Scatter, counts of single scatter; Scale and ScaleError, by which they were multiplied, and its standard deviation; Tails, counts beside all that attenuates, less
             %   randoms; TailsScatter, single scatter there; Places, where photons are scattered.
             %
             %   Efficiencies       as for factors; [] or left out: 1
@@ -406,7 +406,7 @@ classdef PET < handle
             %   EnergyResolution   full width at half maximum of the energy of unscattered photons over that energy (0.11)
             %   EnergyLower, EnergyUpper   of the detectors' energy window, keV (435, 585)
             %   TofFwhm            of the time difference, ps; that of setResponse if left out
-            %   Spacing            of places where photons are scattered, mm (12)
+            %   Spacing            of places where photons are scattered, mm (12; as much less as a radius is below 300 mm)
             %   Directions, Duration, Branching, HalfLife, Delay, Live, MapVoxel, MapCentre   those of the factors that IMAGE is of
             [additive, found] = isocenter_mex('pet.scatter', self.id, varargin{:});
         end

@@ -977,7 +977,8 @@ class isoc_pet_scatter_options(c.Structure):
 
 class isoc_pet_scatter_found(c.Structure):
     _fields_ = [("struct_size", c.c_uint32), ("reserved", c.c_uint32), ("scatter", c.c_double), ("scale", c.c_double),
-                ("tails", c.c_double), ("tails_scatter", c.c_double), ("places", c.c_uint64)]
+                ("tails", c.c_double), ("tails_scatter", c.c_double), ("places", c.c_uint64),
+                ("scale_error", c.c_double)]
 
 
 class isoc_pet_list(c.Structure):

@@ -24,7 +24,7 @@ Dropped = record("Dropped", __name__, _abi.isoc_pet_dropped,
                  ": deposit adds the events to the histo_images that it is given, and returns what it dropped: pass histo_images")
 Lost = record("Lost", __name__, _abi.isoc_pet_lost, "Events that `PET.detect` did not detect, by cause; `events` is their sum.")
 ScatterFound = record("ScatterFound", __name__, _abi.isoc_pet_scatter_found,
-                      "What `PET.scatter` found: counts of single scatter, by how much they were scaled, counts of the tails, places of scattering.")
+                      "What `PET.scatter` found: counts of single scatter, by how much they were scaled, the standard deviation of that, counts of the tails, places of scattering.")
 Tally = record("Tally", __name__, _abi.isoc_pet_tally,
                "How many events of each kind a simulated scan measured, and of how many draws.")
 
@@ -907,7 +907,7 @@ class PET(AlongLines, Plan):
         tof_fwhm : float
             Full width at half maximum of the time difference, ps; 0 means that of the response.
         spacing : float
-            Distance of the places where photons are scattered, mm; 0 means 12.
+            Distance of the places where photons are scattered, mm, 1 to 100; 0 means 12, and as much less as a scanner's radius is below 300 mm.
         directions, duration, branching, half_life, delay, live, map_voxel, map_centre
             Those with which the image was reconstructed, as for `factors`.
 

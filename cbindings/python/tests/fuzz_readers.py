@@ -50,7 +50,8 @@ def main():
             if more > of.MEMORY:
                 raise MemoryError(f"{path}: {more} bytes of memory")
 
-        atheris.Setup([sys.argv[0], corpus, *sys.argv[1:]], read)
+        given = any(os.path.isfile(word) for word in sys.argv[1:])  # to try again; libFuzzer takes files or folders
+        atheris.Setup([sys.argv[0], *([] if given else [corpus]), *sys.argv[1:]], read)
         atheris.Fuzz()
 
 

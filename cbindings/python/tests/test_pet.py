@@ -700,7 +700,7 @@ class Pet(unittest.TestCase):
         self.assertAlmostEqual(image.sum() / decays, 1, delta=0.015)
         self.assertGreater(before.sum() / image.sum(), 1.02)
         self.assertTrue((additive >= randoms).all())
-        self.assertEqual(found._fields, ("scatter", "scale", "tails", "tails_scatter", "places"))
+        self.assertEqual(found._fields, ("scatter", "scale", "tails", "tails_scatter", "places", "scale_error"))
         self.assertAlmostEqual((additive - randoms).sum(dtype=float) / (found.scatter * found.scale), 1, delta=1e-4)
         # Without tails it is single scatter alone; the window is looked at.
         alone, unscaled = pet.scatter(image, water)
@@ -760,7 +760,7 @@ class Pet(unittest.TestCase):
                 (lambda: pet.scatter(image, water - 1000, tof_fwhm=300.0), isocenter.OutOfRangeError, "attenuation"),
                 (lambda: pet.scatter(-image, water, tof_fwhm=300.0), isocenter.OutOfRangeError, r"image\[0, 0, 0\] is -1; it must be at least 0"),
                 (lambda: pet.scatter(image, water, tof_fwhm=-1.0), isocenter.OutOfRangeError, "tof_fwhm is -1 ps"),
-                (lambda: pet.scatter(image, water, tof_fwhm=300.0, spacing=1.0), isocenter.OutOfRangeError, "spacing is 1 mm; it must be 4 to 100"),
+                (lambda: pet.scatter(image, water, tof_fwhm=300.0, spacing=0.5), isocenter.OutOfRangeError, "spacing is 0.5 mm; it must be 1 to 100"),
                 (lambda: pet.scatter(image, water, tof_fwhm=300.0, energy_resolution=11.0), isocenter.OutOfRangeError, "energy_resolution is 11"),
                 (lambda: pet.scatter(image, water, tof_fwhm=300.0, energy_lower=600.0), isocenter.OutOfRangeError, "below 511"),
                 (lambda: pet.scatter(image, water, tof_fwhm=300.0, randoms=np.full((3, 4, 5, 6), -1, np.float32)), isocenter.OutOfRangeError,
@@ -896,7 +896,7 @@ class Pet(unittest.TestCase):
                 (pet.scatter_memory, (None,), {}, isocenter.NullPointerError, "^PET.scatter_memory: attenuation is None"),
                 (pet.scatter_memory, (water * 0,), {}, isocenter.OutOfRangeError, "nothing scatters"),
                 (pet.scatter_memory, (-water,), {}, isocenter.OutOfRangeError, r"attenuation\[\d, \d+, \d+\] is -0\.00"),
-                (pet.scatter_memory, (water,), dict(spacing=1.0), isocenter.OutOfRangeError, "spacing is 1 mm; it must be 4 to 100")):
+                (pet.scatter_memory, (water,), dict(spacing=0.5), isocenter.OutOfRangeError, "spacing is 0.5 mm; it must be 1 to 100")):
             with self.subTest(words), self.assertRaisesRegex(error, words):
                 function(*arguments, **options)
         bare = isocenter.PET(**LATTICE)

@@ -76,7 +76,8 @@ class Rates(unittest.TestCase):
         """A small lattice without scatter."""
         words = {**dict(voxel=15.0, azimuths=8, tilts=1, scatter=0, algorithm="mlem", iterations=15), **words}
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
+            warnings.simplefilter("error")
+            warnings.simplefilter("ignore", UserWarning)  # doubts
             return cls.module.quantify(cls.path, cls.map, context=isocenter.Context(threads=2, log=lambda *_: None), **words)
 
     def kept(self, alive, seed=5):
@@ -186,6 +187,14 @@ class Rates(unittest.TestCase):
                 with self.assertRaisesRegex(ValueError, words):
                     self.quick(randoms=False)
                 self.assertEqual(self.quick(randoms=False, live=0.8, iterations=1).found[0].alive, 0.8)
+        # NaN that signals: processors tell of it when it is converted.
+        self.write(self.scan.prompts[:2000], others=[dead_time(0, 600_000, [good], [[[row * np.nan for row in triangle]]])])
+        with open(self.path, "rb") as file:
+            data = file.read()
+        with open(self.path, "wb") as file:
+            file.write(data.replace(b"\0\0\xc0\x7f", b"\1\0\x80\x7f"))
+        with self.assertRaisesRegex(ValueError, "whose fractions are not all finite"):
+            self.quick(randoms=False)
 
     def noisy(self, rates, seconds=600.0, window=900e-12, seed=11, ready=1.0):
         """Random coincidences, 2 w T s_i s_j of each pair that the bins hold, anywhere in time."""
@@ -212,6 +221,11 @@ class Rates(unittest.TestCase):
         counted = alone.found[0].counted
         self.assertGreater(counted, 10_000)
         self.assertAlmostEqual(alone.found[0].randoms / counted, 1, delta=4 / np.sqrt(counted) + 0.01)
+        # Singles of all energies have no edges.
+        described.singles_histogram_energy_bin_edges = []
+        self.write(noise, described=described, others=blocks)
+        self.assertEqual(self.quick(iterations=1).found[0].randoms, alone.found[0].randoms)
+        described = petsird_files.has_singles(self.scanner(), "all")
         self.write(prompts, described=described, others=blocks)
         made, without = self.quick(), self.quick(randoms=False)
         self.assertEqual(made.found[0].randoms, alone.found[0].randoms)

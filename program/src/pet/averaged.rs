@@ -104,6 +104,7 @@ fn together(parts: &[&Found]) -> Found {
         randoms: sum(&|part| part.randoms),
         scatter,
         scale: mean(&|part| part.scale, &|part| part.scatter),
+        scale_error: mean(&|part| part.scale_error, &|part| part.scatter),
         tails: sum(&|part| part.tails),
         sensitivity: sum(&|part| part.sensitivity),
         strength: sum(&|part| part.strength),

@@ -25,8 +25,9 @@ pub struct Found {
     /// Counts that are expected in histo-images.
     pub randoms: f64,
     pub scatter: f64,
-    /// By what single scatter was multiplied, and the counts beside all that attenuates that tell so; 1 and 0 where it was not.
+    /// By what single scatter was multiplied, the standard deviation of that, and the counts beside all that attenuates that tell so; 1, 0 and 0 where it was not.
     pub scale: f64,
+    pub scale_error: f64,
     pub tails: f64,
     /// Mean over the body: counts of a voxel a Bq/ml.
     pub sensitivity: f64,
@@ -55,7 +56,7 @@ impl Found {
             .map(|one| json!({"log_likelihood": one.log_likelihood, "penalty": one.penalty, "change": one.change}));
         json!({
             "name": name, "start": self.start, "duration": self.duration, "prompts": self.prompts, "delays": self.delays, "counted": self.counted, "dropped": dropped,
-            "randoms": self.randoms, "scatter": self.scatter, "scatter_scale": self.scale, "tails": self.tails, "sensitivity": self.sensitivity,
+            "randoms": self.randoms, "scatter": self.scatter, "scatter_scale": self.scale, "scatter_scale_error": self.scale_error, "tails": self.tails, "sensitivity": self.sensitivity,
             "strength": self.strength, "restored": self.restored, "decay": self.decay, "mean": self.mean, "alive": self.alive, "passes": passes.collect::<Vec<_>>(),
         })
     }

@@ -102,7 +102,8 @@ impl Scan<'_> {
                 randoms: randoms.map(|randoms| Array::new(randoms, shape)).transpose()?,
             };
             let found = self.pet.scatter(&options, &arrays, ArrayMut::new(&mut made, shape)?)?;
-            (of.scatter, of.scale, of.tails) = (found.scatter * found.scale, found.scale, found.tails);
+            (of.scatter, of.scale, of.scale_error) = (found.scatter * found.scale, found.scale, found.scale_error);
+            of.tails = found.tails;
             additive = Some(made);
         }
         Ok(additive)

@@ -141,7 +141,8 @@ impl Scan<'_> {
             };
             let to = ArrayMut::new(&mut histos, wide.histos())?;
             let found = wide.pet.scatter(&options, &arrays, to)?;
-            (of.scatter, of.scale, of.tails) = (found.scatter * found.scale, found.scale, found.tails);
+            (of.scatter, of.scale, of.scale_error) = (found.scatter * found.scale, found.scale, found.scale_error);
+            of.tails = found.tails;
             for (k, (v, whole)) in histos.iter_mut().zip(&whole[..]).enumerate() {
                 let own = *v - middle.as_ref().map_or(0.0, |middle| middle[k]);
                 *v = if *whole > least { (own / whole).max(0.0) } else { 0.0 };

@@ -280,6 +280,7 @@ fn told(events: &Events, k: usize, frame: &Frame) -> Found {
         randoms: 0.0,
         scatter: 0.0,
         scale: 1.0,
+        scale_error: 0.0,
         tails: 0.0,
         sensitivity: 0.0,
         strength: 0.0,

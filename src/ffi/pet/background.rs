@@ -268,7 +268,7 @@ pub struct isoc_pet_scatter_options {
     pub energy_upper: f64,
     /// Full width at half maximum of the time difference, ps; 0 means that of isoc_pet_response.
     pub tof_fwhm: f64,
-    /// Distance of the places where photons are scattered, mm; 0 means 12.
+    /// Distance of the places where photons are scattered, mm, 1 to 100; 0 means 12, and as much less as a scanner's radius is below 300 mm.
     pub spacing: f64,
 }
 
@@ -288,7 +288,7 @@ pub struct isoc_pet_scatter_found {
     pub reserved: u32,
     /// Counts of single scatter in all histo-images.
     pub scatter: f64,
-    /// By how much they were multiplied: counts in the tails over single scatter there; 1 where there were too few, or none were asked for.
+    /// By how much they were multiplied: as counts in the tails over single scatter there tell beside their noise, and what is known before, 1 +- 0.2; 1 without tails.
     pub scale: f64,
     /// Counts in the tails less randoms.
     pub tails: f64,
@@ -296,12 +296,14 @@ pub struct isoc_pet_scatter_found {
     pub tails_scatter: f64,
     /// Places where photons are scattered.
     pub places: u64,
+    /// Standard deviation of the scale; 0 without tails.
+    pub scale_error: f64,
 }
 
 // SAFETY: numbers; all zero is valid.
 unsafe impl Sized32 for isoc_pet_scatter_found {
     const NAME: &'static str = "isoc_pet_scatter_found";
-    const FIRST_SIZE: usize = size_of::<Self>();
+    const FIRST_SIZE: usize = std::mem::offset_of!(Self, scale_error);
 }
 
 impl isoc_pet_scatter_options {
@@ -358,7 +360,7 @@ pub(super) fn directions_of(directions: u32) -> Result<usize> {
 /// writes them, which are added; NULL for none. `additive`: f32 (views, nz, ny, nx); these three in host memory or on the plan's GPU, which computes it if there is one. `found` may be NULL.
 ///
 /// Detectors are a cylinder about the crystals, whose own factors multiply it. Scattering and activity beyond the map and the lattice are not in it.
-/// The log warns of tails in which there are too few counts, or far more or less than expected.
+/// The log warns where tails tell the scale to no better than 0.15, or of one below 0.7 or above 2.5.
 ///
 /// # Safety
 /// Pointers are NULL or valid; `found` has its struct_size set.
@@ -408,13 +410,21 @@ pub unsafe extern "C" fn isoc_pet_scatter(
             if !found.is_null() {
                 read_struct(found)?;
             }
-            let Found { scatter, scale, tails, tails_scatter, places } = pet.scatter(&options, &of, to)?;
+            let Found { scatter, scale, scale_error, tails, tails_scatter, places } = pet.scatter(&options, &of, to)?;
             if found.is_null() {
                 return Ok(());
             }
             let places = places as u64;
-            let value =
-                isoc_pet_scatter_found { struct_size: 0, reserved: 0, scatter, scale, tails, tails_scatter, places };
+            let value = isoc_pet_scatter_found {
+                struct_size: 0,
+                reserved: 0,
+                scatter,
+                scale,
+                tails,
+                tails_scatter,
+                places,
+                scale_error,
+            };
             write_struct(found, &value)
         }
     })

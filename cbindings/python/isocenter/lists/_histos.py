@@ -41,7 +41,7 @@ class Histos(Scan):
             for _ in range(scatter):
                 image = pet.reconstruct(measured, factors, additive)
                 additive, found = pet.scatter(image, attenuation, self.scanner.efficiencies, measured, randoms, **self.window, **unit, **self.place)
-            of.scatter, of.scale, of.tails = float(found.scatter * found.scale), float(found.scale), float(found.tails)
+            of.scatter, of.scale, of.scale_error, of.tails = (float(v) for v in (found.scatter * found.scale, found.scale, found.scale_error, found.tails))
         self._prior(of, pet.sensitivity(factors), algorithm, iterations, smoothness)
         image = pet.reconstruct(measured, factors, additive)
 

@@ -73,7 +73,7 @@ class Lines(Scan):
                 histo[whole <= least] = 0
                 scattered = of_lines * wide.sample_lines(list, numpy.maximum(histo, 0, out=histo))[0]
                 additive = scattered if randoms is None else randoms + scattered
-            of.scatter, of.scale, of.tails = float(found.scatter * found.scale), float(found.scale), float(found.tails)
+            of.scatter, of.scale, of.scale_error, of.tails = (float(v) for v in (found.scatter * found.scale, found.scale, found.scale_error, found.tails))
         self._prior(of, sensitivity, algorithm, iterations, smoothness)
         image = pet.reconstruct_lines(list, sensitivity, factors, additive)[0]
 

@@ -97,7 +97,7 @@ def _together(parts):
     sums = {name: sum(getattr(part, name) for part in there) for name in ("prompts", "delays", "counted", "randoms", "scatter", "tails", "sensitivity", "strength")}
     return longest.__class__(**{**vars(longest), **sums, "start": min(part.start for part in there), "duration": seconds,
                                 "dropped": type(longest.dropped)(*(sum(values) for values in zip(*(part.dropped for part in there)))),
-                                "scale": mean("scale", [part.scatter for part in there]) if scatter else 1.0,
+                                **{name: mean(name, [part.scatter for part in there]) if scatter else none for name, none in (("scale", 1.0), ("scale_error", 0.0))},
                                 "decay": seconds / sum(part.duration / part.decay for part in there) if seconds else 1.0,
                                 "alive": mean("alive", [part.duration for part in there]) if seconds else 1.0,
                                 "restored": mean("restored", [part.counted for part in there]) if sums["counted"] else 1.0})

@@ -28,8 +28,8 @@ class Found:
         The others, by cause.
     randoms, scatter : float
         Counts that are expected in histo-images.
-    scale, tails : float
-        By what single scatter was multiplied, and the counts beside all that attenuates that tell so; 1 and 0 where it was not.
+    scale, scale_error, tails : float
+        By what single scatter was multiplied, the standard deviation of that, and the counts beside all that attenuates that tell so; 1, 0 and 0 where it was not.
     sensitivity : float
         Mean over the body: counts of a voxel a Bq/ml.
     strength : float
@@ -54,6 +54,7 @@ class Found:
     randoms: float = 0.0
     scatter: float = 0.0
     scale: float = 1.0
+    scale_error: float = 0.0
     tails: float = 0.0
     sensitivity: float = 0.0
     strength: float = 0.0

@@ -37,7 +37,7 @@ def numbers(made):
             "prompts": f"{f.prompts:,}", "delays": f"{f.delays:,}", "prompts in the lattice": f"{f.counted:,}",
             "dropped": ", ".join(f"{n} {name.replace('_', ' ')}" for name, n in f.dropped._asdict().items() if n and name != "events") or "none",
             "randoms": part(f.randoms), "scatter": part(f.scatter),
-            "scatter's scale": f"{f.scale:.3f} by {f.tails:,.0f} counts of tails" if f.tails else "none",
+            "scatter's scale": f"{f.scale:.3f} +- {f.scale_error:.3f}, by {f.tails:,.0f} counts of tails" if f.scale_error else "none",
             "trues": part(trues), "sensitivity": f"{f.sensitivity:.4g} counts a voxel a Bq/ml", "passes": f"{len(f.history)}"
             + (f", the last changed the image by {last.change:.2g}" if last and last.change else ""),
             "log-likelihood": (f"{last.log_likelihood:.8g}" + (f", less {last.penalty:.5g} of the prior" if f.strength else "")) if last else "",

@@ -63,9 +63,10 @@ def rectangle(table, shape, same, kind, other):
     whole = numpy.full(shape, other, kind)
     if len(table) != shape[0] or any(len(row) not in ((k + 1, shape[1]) if same else (shape[1],)) for k, row in enumerate(table)):
         raise Strange(f"with rows of {len(table)} modules")
-    for k, (to, row) in enumerate(zip(whole, table)):
-        end = k + 1 if same else shape[1]
-        to[:end] = row[:end]
+    with numpy.errstate(invalid="ignore"):  # of numbers that are none
+        for k, (to, row) in enumerate(zip(whole, table)):
+            end = k + 1 if same else shape[1]
+            to[:end] = row[:end]
     return whole
 
 

@@ -98,10 +98,12 @@ class Singles:
     def _chosen(self, kind, scanner):
         """The first energy bin within the window, and the one after the last."""
         edges = self._of_energy(kind)
+        if len(edges) == 2:  # perhaps of all energies, which have no middle
+            return 0, 1
         middles = (edges[:-1] + edges[1:]) / 2
         if not (middles[1:] > middles[:-1]).all():
             raise Strange(f"whose edges of energy bins of modules of type {kind} do not ascend")
-        chosen = numpy.ones(len(middles), bool) if len(middles) == 1 or not scanner.energy_upper else (middles > scanner.energy_lower) & (middles < scanner.energy_upper)
+        chosen = numpy.ones(len(middles), bool) if not scanner.energy_upper else (middles > scanner.energy_lower) & (middles < scanner.energy_upper)
         if not chosen.any():
             raise Strange(f"whose energy bins of modules of type {kind}, {edges[0]:g} to {edges[-1]:g} keV, are not within the energy window, {scanner.energy_lower:g} to {scanner.energy_upper:g} keV")
         return int(chosen.argmax()), len(chosen) - int(chosen[::-1].argmax())

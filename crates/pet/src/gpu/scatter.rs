@@ -5,7 +5,7 @@ use super::factors::Common;
 use super::tails;
 use crate::bytes::Memory;
 use crate::factors::Factors;
-use crate::scatter::{self, Additive, Coarse, Found, Grid, Place as Scatterer, Ray, Scatter, Tails};
+use crate::scatter::{self, Additive, Coarse, Found, Grid, Place as Scatterer, Ray, Scatter, Sums, Tails};
 use crate::values::Sign;
 use isocenter_base::array::{Array, ArrayMut};
 use isocenter_base::context::{Context, Job, NanPolicy, Stage};
@@ -299,7 +299,7 @@ impl Histos<'_> {
         let (queue, place) = (self.copies.queue, self.copies.place);
         let factors: &Factors = self.of.factors;
         let blocks = queue.shape(place.floats()).grid[0];
-        let sums = queue.pool.take(3 * blocks * size_of::<f64>())?;
+        let sums = queue.pool.take(4 * blocks * size_of::<f64>())?;
         sums.clear(&queue.stream)?;
         // Tails need the randoms of all views twice, and what is written once more.
         let (share, is_fitted) = (1.0 / factors.views.len() as f64, self.tails.is_some());
@@ -322,10 +322,11 @@ impl Histos<'_> {
             }
             job.advance(share * if is_fitted { 0.4 } else { 0.5 });
         }
-        let mut of_blocks = vec![0.0; 3 * blocks];
+        let mut of_blocks = vec![0.0; 4 * blocks];
         queue.fetch(sums.address(), &mut of_blocks)?;
-        let total = |k: usize| of_blocks[k..].iter().step_by(3).sum::<f64>();
-        let found = Found::new([total(0), total(1), total(2)], is_fitted, self.of.scatter.places.len());
+        let total = |k: usize| of_blocks[k..].iter().step_by(4).sum::<f64>();
+        let sums = Sums { scatter: total(0), tails: [1, 2, 3].map(total) };
+        let found = Found::new(&sums, is_fitted, self.of.scatter.places.len());
         if is_fitted {
             let arguments = Apply { scale: found.scale as f32, ..self.arguments() };
             let check = Check::new(queue, NanPolicy::Replace, Sign::Any)?;

@@ -46,6 +46,7 @@ fn scatter_is_the_processor_s() {
                 (by_gpu.tails, by_processor.tails),
                 (by_gpu.tails_scatter, by_processor.tails_scatter),
                 (by_gpu.scale, by_processor.scale),
+                (by_gpu.scale_error, by_processor.scale_error),
             ] {
                 assert!((a - b).abs() <= 1e-4 * b.abs(), "{by_gpu:?} {by_processor:?}");
             }

@@ -28,8 +28,9 @@ pub(crate) struct Additive<'a> {
 pub struct Found {
     /// Counts of single scatter, before they are scaled.
     pub scatter: f64,
-    /// By how much they were multiplied.
+    /// By how much they were multiplied, and the standard deviation of that.
     pub scale: f64,
+    pub scale_error: f64,
     /// Counts in the tails, without randoms; 0 if none were given.
     pub tails: f64,
     /// Single scatter there, before it is scaled.
@@ -38,34 +39,59 @@ pub struct Found {
     pub places: usize,
 }
 
-/// Counts in tails below which they tell nothing, and such of single scatter.
-const FEW: f64 = 400.0;
-const FEW_OF_SCATTER: f64 = 100.0;
+/// What is known of the scale before: single scatter is most of it.
+const BEFORE: f64 = 1.0;
+const BEFORE_ERROR: f64 = 0.2;
+/// Standard deviations above which the scale is doubted.
+const UNSURE: f64 = 0.15;
+
+/// Sums over histo-images of single scatter s, counts d and randoms r.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Sums {
+    /// s, of all.
+    pub(crate) scatter: f64,
+    /// s, d - r and d, of tails.
+    pub(crate) tails: [f64; 3],
+}
+
+impl std::ops::AddAssign for Sums {
+    fn add_assign(&mut self, other: Self) {
+        self.scatter += other.scatter;
+        self.tails.iter_mut().zip(other.tails).for_each(|(a, b)| *a += b);
+    }
+}
 
 impl Found {
-    /// Of all counts of scatter, those in the tails, and what was measured there beside randoms.
-    pub(crate) fn new(sums: [f64; 3], is_fitted: bool, places: usize) -> Self {
-        let [scatter, tails_scatter, tails] = sums;
-        let is_enough = is_fitted && tails >= FEW && tails_scatter >= FEW_OF_SCATTER;
-        let scale = if is_enough { tails / tails_scatter } else { 1.0 };
-        Self { scatter, scale, tails, tails_scatter, places }
+    /// The most likely scale by counts of tails, which are as noisy as all of them, randoms too, and by what is known before. No voxel weighs more than another: counts without times, in the middle of their
+    /// lines, are not where scatter is.
+    pub(crate) fn new(sums: &Sums, is_fitted: bool, places: usize) -> Self {
+        let Sums { scatter, tails: [tails_scatter, tails, counts] } = *sums;
+        if !is_fitted {
+            return Self { scatter, scale: BEFORE, places, ..Self::default() };
+        }
+        if tails <= 0.0 || tails_scatter <= 0.0 {
+            // Cut away, or next to none.
+            return Self { scatter, scale: BEFORE, scale_error: BEFORE_ERROR, tails, tails_scatter, places };
+        }
+        let (before, information) = (BEFORE_ERROR.powi(-2), tails_scatter * tails_scatter / counts);
+        let scale = (information * (tails / tails_scatter) + before * BEFORE) / (information + before);
+        Self { scatter, scale, scale_error: (information + before).powf(-0.5), tails, tails_scatter, places }
     }
 
     /// What is odd about it.
     pub(crate) fn doubt(&self, is_fitted: bool) -> Option<String> {
-        if !is_fitted {
-            return None;
-        }
-        let Self { scale, tails, tails_scatter, .. } = *self;
-        if tails < FEW || tails_scatter < FEW_OF_SCATTER {
+        let Self { scale, scale_error, tails, tails_scatter, .. } = *self;
+        let there = format!(
+            "beside the body there are {tails:.0} counts, where {tails_scatter:.0} of single scatter are expected"
+        );
+        if is_fitted && scale_error > UNSURE {
             return Some(format!(
-                "beside the body there are {tails:.0} counts, where {tails_scatter:.0} of single scatter are expected: too few to scale it by"
+                "{there}: too few beside randoms to scale it by, and it is multiplied by {scale:.2} +- {scale_error:.2}"
             ));
         }
-        (!(0.7..2.5).contains(&scale)).then(|| {
+        (is_fitted && !(0.7..2.5).contains(&scale)).then(|| {
             format!(
-                "beside the body there are {tails:.0} counts where {tails_scatter:.0} of single scatter are expected: scatter is multiplied by \
-                 {scale:.2}; image, factors, randoms or attenuation may be in another unit or place"
+                "{there}: scatter is multiplied by {scale:.2}; image, factors, randoms or attenuation may be in another unit or place"
             )
         })
     }
@@ -114,13 +140,13 @@ impl Additive<'_> {
         };
         let [nz, ny, nx] = self.scatter.lattice.shape();
         // In the order of rows, whatever the threads.
-        let sums: Vec<Mutex<[f64; 3]>> = (0..ny).map(|_| Mutex::new([0.0; 3])).collect();
+        let sums: Vec<Mutex<Sums>> = (0..ny).map(|_| Mutex::new(Sums::default())).collect();
         let share = if tails.is_some() { 0.4 } else { 0.5 };
         self.factors.write_as(context, (job, share), to, |[v, z, y], row| {
             let mut other = vec![0f32; nx];
             coarse.row(&values[v], [z, y], &mut other);
             row.iter_mut().zip(&other).for_each(|(a, part)| *a *= part);
-            let mut found = [row.iter().map(|v| f64::from(*v)).sum::<f64>(), 0.0, 0.0];
+            let mut found = Sums { scatter: row.iter().map(|v| f64::from(*v)).sum(), ..Sums::default() };
             let mut randoms = vec![0f32; nx];
             if let Some(from) = &self.randoms {
                 from.read_row([v, z, y, 0], &mut randoms);
@@ -131,22 +157,21 @@ impl Additive<'_> {
                 measured.read_row([v, z, y, 0], &mut counts);
                 for (x, tail) in other.iter().enumerate() {
                     if *tail > 0.999 && row[x] > 0.0 {
-                        found[1] += f64::from(row[x]);
-                        found[2] += f64::from(counts[x]) - f64::from(randoms[x]);
+                        let (own, randoms) = (f64::from(row[x]), f64::from(randoms[x]));
+                        let counts = f64::from(counts[x]);
+                        found += Sums { tails: [own, counts - randoms, counts], scatter: 0.0 };
                     }
                 }
             } else {
                 row.iter_mut().zip(&randoms).for_each(|(a, b)| *a += b);
             }
-            let mut sums = sums[y].lock().unwrap_or_else(PoisonError::into_inner);
-            sums.iter_mut().zip(found).for_each(|(sum, v)| *sum += v);
+            *sums[y].lock().unwrap_or_else(PoisonError::into_inner) += found;
         })?;
-        let mut all = [0.0; 3];
+        let mut all = Sums::default();
         for sums in &sums {
-            let sums = sums.lock().unwrap_or_else(PoisonError::into_inner);
-            all.iter_mut().zip(*sums).for_each(|(sum, v)| *sum += v);
+            all += *sums.lock().unwrap_or_else(PoisonError::into_inner);
         }
-        let found = Found::new(all, tails.is_some(), self.scatter.places.len());
+        let found = Found::new(&all, tails.is_some(), self.scatter.places.len());
         if tails.is_some() {
             let scale = found.scale as f32;
             (0..values.len() * nz).into_par_iter().try_for_each(|k| {

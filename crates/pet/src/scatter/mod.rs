@@ -9,9 +9,9 @@
 //! integral of the attenuation, g the part that the energy window takes of scattered photons over that of unscattered ones; a and b are the angles at the
 //! detectors of the photons' ways, a' and b' those of the line. All attenuation is Compton's effect.
 //!
-//! It is computed of places some 12 mm apart and detectors on a cylinder, for all pairs of these and times (`Pairs`); from there on a coarse lattice for each
+//! It is computed of places some 12 mm apart, less in small scanners, and detectors on a cylinder, for all pairs of these and times (`Pairs`); from there on a coarse lattice for each
 //! view (`Coarse`); and times 2 pi and the factors without attenuation, with all that crystals do to single lines, it is counts of a histo-image. What other
-//! scattering there is has much the same shape: tails of the measured histo-images, beside all that attenuates, tell its part (`Tails`).
+//! scattering there is has much the same shape: tails of the measured histo-images, beside all that attenuates, tell its part (`Tails`) as well as their noise lets them.
 
 #[cfg(test)]
 pub(crate) mod cases;
@@ -27,7 +27,7 @@ mod tails;
 mod tests;
 
 pub(super) use coarse::{BEYOND, Coarse, Line, edge};
-pub(super) use estimate::Additive;
+pub(super) use estimate::{Additive, Sums};
 pub use estimate::Found;
 pub(super) use grid::{Grid, Voxels};
 pub(super) use pairs::Pairs;
@@ -65,7 +65,7 @@ pub struct Model {
     pub window: EnergyWindow,
     /// Of the time difference, ps, full width at half maximum; None: the response's.
     pub tof_fwhm: Option<f64>,
-    /// Places of scattering are so far apart, mm; None: [`Model::SPACING`], and less in scanners of less than 400 mm of radius, by as much as they are smaller.
+    /// Places of scattering are so far apart, mm; None: [`Model::SPACING`], and as much less as a scanner's radius is below 300 mm.
     pub spacing: Option<f64>,
 }
 

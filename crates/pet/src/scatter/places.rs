@@ -54,7 +54,7 @@ pub(super) const A_CELL: usize = size_of::<Sum>() + size_of::<Place>();
 #[derive(Clone, Debug)]
 pub(crate) struct Nodes {
     pub(crate) radius: f64,
-    /// What lengths are multiplied by that scatter is sampled at: what scattered photons do depends on angles. 1, and less for scanners smaller than [`LARGE`].
+    /// What lengths at which scatter is sampled are multiplied by, since it goes by angles: 1, and less in scanners smaller than [`LARGE`].
     pub(crate) fine: f64,
     pub(crate) around: usize,
     /// Of the rings, ascending at equal distances.

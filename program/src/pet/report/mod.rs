@@ -54,8 +54,8 @@ fn numbers(of: &Found, name: &str) -> Vec<(&'static str, String)> {
         ("scatter", part(of.scatter)),
         (
             "scatter's scale",
-            if of.tails > 0.0 {
-                format!("{:.3} by {} counts of tails", of.scale, grouped(of.tails))
+            if of.scale_error > 0.0 {
+                format!("{:.3} +- {:.3}, by {} counts of tails", of.scale, of.scale_error, grouped(of.tails))
             } else {
                 "none".into()
             },
