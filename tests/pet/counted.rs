@@ -99,7 +99,7 @@ pub(crate) fn corrections_take_what_memory_says() {
         let (image, counts) = (vec![1f32; histos / shape[0]], vec![1f32; histos]);
         let mut out = vec![0f32; histos];
         let factors = FactorOptions { directions: case.directions, map_voxel: case.map_voxel, ..Default::default() };
-        let model = Model { tof_fwhm: Some(400.0), spacing: case.spacing, ..Model::default() };
+        let model = Model { tof_fwhm: Some(400.0), spacing: Some(case.spacing), ..Model::default() };
         let scatter = ScatterOptions { factors, model };
 
         let of_crystals = |values| Array::new(values, [crystals]).expect("of crystals");

@@ -33,7 +33,7 @@ pub struct Found {
     pub sensitivity: f64,
     /// Of the prior; 0 without.
     pub strength: f64,
-    /// What the image was multiplied by, so that the body has the counts that it sent, of which the prior takes some.
+    /// What the image was multiplied by for the counts that the prior takes: it explains those of the body's places, or along lines all events, best.
     pub restored: f64,
     /// Of each pass; empty of a frame without counts.
     pub history: Vec<Iteration>,

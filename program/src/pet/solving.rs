@@ -224,7 +224,7 @@ impl Scan<'_> {
             ));
         } else if of.restored < 1.0 - TAKEN {
             (self.doubt)(format!(
-                "of few counts the image took randoms and scatter for activity, and was multiplied by {:.3}, so that the body has what it sent: means of regions may be some percent \
+                "of few counts the image took randoms and scatter for activity, and was multiplied by {:.3} for them: means of regions may be some percent \
                  off",
                 of.restored
             ));

@@ -35,7 +35,7 @@ class Found:
     strength : float
         Of the prior; 0 without.
     restored : float
-        What the image was multiplied by, so that the body has the counts that it sent, of which the prior takes some; 1 without a prior.
+        What the image was multiplied by for the counts that the prior takes: it explains those of the body's places, or along lines all events, best; 1 without a prior.
     history : list of Iteration
         Of each pass; empty of a frame without counts.
     decay : float

@@ -42,7 +42,7 @@ def numbers(made):
             + (f", the last changed the image by {last.change:.2g}" if last and last.change else ""),
             "log-likelihood": (f"{last.log_likelihood:.8g}" + (f", less {last.penalty:.5g} of the prior" if f.strength else "")) if last else "",
             **({"alive": f"{100 * f.alive:.4g} %"} if any(of.alive != 1 for of in made.found) else {}),
-            **({"restored": f"times {f.restored:.4f}, so that the body has the counts that it sent"} if f.strength else {})})
+            **({"restored": f"times {f.restored:.4f}, for the counts that the prior takes"} if f.strength else {})})
     return rows
 
 

@@ -116,7 +116,7 @@ class Scan:
                 self.doubt(f"the prior took {100 * (1 - 1 / of.restored):.0f} % of the counts, and the image was multiplied by {of.restored:.3f} for them: means of regions may be some percent "
                            "off; a smaller smoothness takes fewer, algorithm='mlem' none")
             elif of.restored < 1 - _TAKEN:
-                self.doubt(f"of few counts the image took randoms and scatter for activity, and was multiplied by {of.restored:.3f}, so that the body has what it sent: means of regions may be some "
+                self.doubt(f"of few counts the image took randoms and scatter for activity, and was multiplied by {of.restored:.3f} for them: means of regions may be some "
                            "percent off")
         if not image.any() and of.counted > of.randoms:
             self.doubt(f"the image is 0 everywhere, though there are {of.counted} counts")

@@ -206,7 +206,7 @@ impl Plain for Column<'_> {
             return;
         }
         // Only lines between detectors count: at the scanner's ends few of a view's directions have any, and tilted ones, which have none, would come through more of the body.
-        let mut whole = vec![0f64; self.column.len()];
+        let mut sums = vec![(0f32, 0f64); self.column.len()];
         // Told between the ends' neighbours about the axis, of pairs of rings: the same for all heights.
         let mut told = vec![0f32; rings * rings];
         for line in self.lines {
@@ -243,19 +243,19 @@ impl Plain for Column<'_> {
                     told[ring_a * rings + ring_b] = sum;
                 }
             }
-            for k in 0..self.column.len() {
+            for (k, (value, whole)) in sums.iter_mut().enumerate() {
                 let [end_a, end_b] = ends(k);
                 let ((ring_a, up_a), (ring_b, up_b)) = (self.rings(end_a), self.rings(end_b));
                 let line_weight = line.weight * (self.reach(end_a) * self.reach(end_b)).max(BEYOND);
-                whole[k] += line_weight;
+                *whole += line_weight;
                 let mut sum = 0.0;
                 for (ring, up) in up_a.iter().enumerate() {
                     let values = &told[(ring_a + ring) * rings + ring_b..][..4];
                     sum += up * (0..4).map(|k| up_b[k] * values[k]).sum::<f32>();
                 }
-                self.column[k] += (TAU * line_weight) as f32 * sum.max(0.0);
+                *value += (TAU * line_weight) as f32 * sum.max(0.0);
             }
         }
-        self.column.iter_mut().zip(whole).for_each(|(v, whole)| *v /= whole as f32);
+        self.column.iter_mut().zip(sums).for_each(|(v, (value, whole))| *v = value / whole as f32);
     }
 }

@@ -27,8 +27,8 @@ mod tails;
 mod tests;
 
 pub(super) use coarse::{BEYOND, Coarse, Line, edge};
-pub(super) use estimate::{Additive, Sums};
 pub use estimate::Found;
+pub(super) use estimate::{Additive, Sums};
 pub(super) use grid::{Grid, Voxels};
 pub(super) use pairs::Pairs;
 pub(super) use places::{Nodes, Place, places};
@@ -59,7 +59,7 @@ const STEP_PART: f64 = 0.25;
 const MOST: f64 = 120.0;
 
 /// What is scattered, and how it is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Model {
     /// Of the detectors.
     pub window: EnergyWindow,
@@ -67,12 +67,6 @@ pub struct Model {
     pub tof_fwhm: Option<f64>,
     /// Places of scattering are so far apart, mm; None: [`Model::SPACING`], and as much less as a scanner's radius is below 300 mm.
     pub spacing: Option<f64>,
-}
-
-impl Default for Model {
-    fn default() -> Self {
-        Self { window: EnergyWindow::default(), tof_fwhm: None, spacing: None }
-    }
 }
 
 /// Of the time, ps.

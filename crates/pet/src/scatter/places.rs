@@ -75,7 +75,8 @@ impl Nodes {
         let faces = &crystals.faces()[..crystals.count()];
         let radii = faces.iter().map(|face| f64::from(face.centre[0]).hypot(f64::from(face.centre[1])));
         // Up to the outermost crystals' edges.
-        let edges = |sign: f32| faces.iter().map(move |face| f64::from(face.centre[2] + sign * 0.5 * face.height[2].abs()));
+        let edges =
+            |sign: f32| faces.iter().map(move |face| f64::from(face.centre[2] + sign * 0.5 * face.height[2].abs()));
         let (low, high) = (edges(-1.0).fold(f64::INFINITY, f64::min), edges(1.0).fold(f64::NEG_INFINITY, f64::max));
         // A single ring's lines are told between two, too.
         let (low, high) = if high - low < 1.0 { (low - 0.5, high + 0.5) } else { (low, high) };
@@ -90,12 +91,7 @@ impl Nodes {
         let fine = (radius / LARGE).min(1.0);
         let rings = (((high - low) / (APART * fine)).ceil() as usize + 1).clamp(RINGS, MAX_RINGS as usize + 1);
         let height = |k: usize| low + (high - low) * k as f64 / (rings - 1) as f64;
-        Ok(Self {
-            radius,
-            fine,
-            around: AROUND,
-            heights: (0..rings).map(height).collect(),
-        })
+        Ok(Self { radius, fine, around: AROUND, heights: (0..rings).map(height).collect() })
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -72,7 +72,7 @@ fn numbers(of: &Found, name: &str) -> Vec<(&'static str, String)> {
         rows.push(("alive", format!("{} %", general(100.0 * of.alive, 4))));
     }
     if of.strength > 0.0 {
-        rows.push(("restored", format!("times {:.4}, so that the body has the counts that it sent", of.restored)));
+        rows.push(("restored", format!("times {:.4}, for the counts that the prior takes", of.restored)));
     }
     rows
 }
