@@ -1033,8 +1033,8 @@ void pet(const iso::context &context) {
     expect("pet: water scatters", scattered.scatter > 0 && scattered.places > 0 && scattered.scale == 1);
     expect("pet: memory of scatter", plan.scatter_memory(around, water).host > 0);
     expect_error("pet: memory of scatter in nothing", ISOC_STATUS_NULL_POINTER, "attenuation is NULL", [&] { plan.scatter_memory(around, nullptr); });
-    around.spacing = 1;
-    expect_error("pet: places too near", ISOC_STATUS_OUT_OF_RANGE, "options.spacing is 1 mm",
+    around.spacing = 0.5;
+    expect_error("pet: places too near", ISOC_STATUS_OUT_OF_RANGE, "options.spacing is 0.5 mm",
                  [&] { plan.scatter(around, i, nullptr, water, nullptr, nullptr, to); });
     setup.energy_resolution = 0.11, setup.diameter = 100, setup.axial_length = 100;
     g.max_tilt = 1.0; // most photons are measured, so that few are drawn in vain
