@@ -27,7 +27,7 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_fista_hasten(const __gr
             if (p.back) descent = p.back[first + i] - descent;
             descent -= p.weight * ahead;
             float next = fminf(fmaxf(ahead + step * descent, p.lower), p.upper), moved = next - x;
-            turned += (ahead - next) * moved;
+            turned += (double)(ahead - next) * moved;
             p.x[first + i] = next;
             p.ahead[first + i] = next + part * moved;
         });

@@ -22,19 +22,20 @@ static_assert(sizeof(Change) == 120);
 
 __device__ inline float bounded(const Change &p, float v) { return fminf(fmaxf(v, p.lower), p.upper); }
 
+// Changes give what is added to their slice's sum, in f64: squares of finite numbers may leave f32.
 // y = s (x - y); the sum of s (x - y)^2.
 struct Residual {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float s, float) {
+    static __device__ inline double apply(const Change &, float &y, float x, float s, float) {
         float apart = x - y;
         y = s * apart;
-        return y * apart;
+        return (double)y * apart;
     }
 };
 // y = x / y; the sum of the Kullback-Leibler divergence, x ln(x / y) - x + y.
 struct Ratio {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float s, float) {
+    static __device__ inline double apply(const Change &, float &y, float x, float s, float) {
         float expected = y;
         bool counts = expected > 0 && s != 0;
         y = counts ? x / expected : 0;
@@ -45,7 +46,7 @@ struct Ratio {
 // y = x / y - 1; the sum of the Kullback-Leibler divergence; 0 where s is.
 struct Slope {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float s, float) {
+    static __device__ inline double apply(const Change &, float &y, float x, float s, float) {
         float expected = y, ratio = x / expected;
         y = s == 0 ? 0 : expected > 0 ? ratio - 1 : -1;
         if (s == 0) return 0;
@@ -56,16 +57,16 @@ struct Slope {
 // y = -y; the sum of -x ln(1 - y), where s is not 0.
 struct Conjugate {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float s, float) {
+    static __device__ inline double apply(const Change &, float &y, float x, float s, float) {
         float q = y;
         y = s == 0 ? 0 : -q;
-        return s == 0 || x <= 0 ? 0 : -x * logf(1 - q);
+        return s == 0 || x <= 0 ? 0 : -(double)x * logf(1 - q);
     }
 };
 // y = f y - x
 struct Beyond {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float f) {
         y = f * y - x;
         return 0;
     }
@@ -73,7 +74,7 @@ struct Beyond {
 // y = (1 + y - sqrt((1 - y)^2 + 4 f x)) / 2, 0 where s is: the next dual of Poisson's law.
 struct Counted {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float s, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float s, float f) {
         float a = 1 - y, root = sqrtf(a * a + 4 * f * x);
         // Without a difference of numbers that are nearly alike.
         float left = a >= 0 ? 0.5f * (a + root) : 2 * f * x / (root - a);
@@ -84,7 +85,7 @@ struct Counted {
 // y = y - f (x + y)
 struct Oppose {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float f) {
         y -= f * (x + y);
         return 0;
     }
@@ -92,25 +93,25 @@ struct Oppose {
 // y = y + f x; the sum of y^2.
 struct Add {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float f) {
         y += f * x;
-        return y * y;
+        return (double)y * y;
     }
 };
 // The sum of (x - y)^2.
 struct Distance {
     static constexpr bool READS_X = true, WRITES = false;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float) { return (x - y) * (x - y); }
+    static __device__ inline double apply(const Change &, float &y, float x, float, float) { return (double)(x - y) * (x - y); }
 };
 // The sum of x - y.
 struct Difference {
     static constexpr bool READS_X = true, WRITES = false;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float) { return x - y; }
+    static __device__ inline double apply(const Change &, float &y, float x, float, float) { return x - y; }
 };
 // y = y x
 struct Times {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float) {
         y *= x;
         return 0;
     }
@@ -118,7 +119,7 @@ struct Times {
 // y = exp(-x / 2), 1 at most: the root of a ray's weight.
 struct Transmission {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float) {
         y = expf(-0.5f * fmaxf(x, 0));
         return 0;
     }
@@ -126,12 +127,12 @@ struct Transmission {
 // The sum of x y.
 struct Inner {
     static constexpr bool READS_X = true, WRITES = false;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float) { return x * y; }
+    static __device__ inline double apply(const Change &, float &y, float x, float, float) { return (double)x * y; }
 };
 // y = y + f (x - y)
 struct Blend {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float f) {
         y += f * (x - y);
         return 0;
     }
@@ -139,7 +140,7 @@ struct Blend {
 // y = x + f y, whatever y is where f is 0.
 struct Turn {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float, float f) {
         y = f == 0 ? x : x + f * y;
         return 0;
     }
@@ -147,38 +148,38 @@ struct Turn {
 // y = s (y + f x); the sum of y^2.
 struct Descend {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float x, float s, float f) {
+    static __device__ inline double apply(const Change &, float &y, float x, float s, float f) {
         y = s * (y + f * x);
-        return y * y;
+        return (double)y * y;
     }
 };
 // y = y + f s x within bounds, where s is not 0.
 struct Relax {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &p, float &y, float x, float s, float f) {
+    static __device__ inline double apply(const Change &p, float &y, float x, float s, float f) {
         float moved = bounded(p, y + f * s * x);
         y = s == 0 ? y : moved;
         return 0;
     }
 };
-// y = y s x within bounds, 0 where s is.
+// y = y s x within bounds, where s is not 0.
 struct Multiply {
     static constexpr bool READS_X = true, WRITES = true;
-    static __device__ inline float apply(const Change &p, float &y, float x, float s, float) {
+    static __device__ inline double apply(const Change &p, float &y, float x, float s, float) {
         float moved = bounded(p, y * s * x);
-        y = s == 0 ? 0 : moved;
+        y = s == 0 ? y : moved;
         return 0;
     }
 };
 // The sum of y^2.
 struct Square {
     static constexpr bool READS_X = false, WRITES = false;
-    static __device__ inline float apply(const Change &, float &y, float, float, float) { return y * y; }
+    static __device__ inline double apply(const Change &, float &y, float, float, float) { return (double)y * y; }
 };
 // y = 1 where it is not 0.
 struct Sign {
     static constexpr bool READS_X = false, WRITES = true;
-    static __device__ inline float apply(const Change &, float &y, float, float, float) {
+    static __device__ inline double apply(const Change &, float &y, float, float, float) {
         y = y != 0;
         return 0;
     }
@@ -186,7 +187,7 @@ struct Sign {
 // y = s / y, 0 where y is below `lower`.
 struct Inverse {
     static constexpr bool READS_X = false, WRITES = true;
-    static __device__ inline float apply(const Change &p, float &y, float, float s, float) {
+    static __device__ inline double apply(const Change &p, float &y, float, float s, float) {
         y = y >= p.lower ? s / y : 0;
         return 0;
     }
@@ -206,7 +207,7 @@ template <class C> __device__ inline void change(const Change &p) {
         for (long long i = blockIdx.x * (long long)THREADS + threadIdx.x; i < p.count / 4; i += gridDim.x * (long long)THREADS) {
             float4 v = ((float4 *)y)[i], w = C::READS_X ? ((const float4 *)x)[i] : float4{};
             float4 s = p.shared ? ((const float4 *)p.shared)[i] : float4{1, 1, 1, 1};
-            float four = C::apply(p, v.x, w.x, s.x, factor) + C::apply(p, v.y, w.y, s.y, factor);
+            double four = C::apply(p, v.x, w.x, s.x, factor) + C::apply(p, v.y, w.y, s.y, factor);
             four += C::apply(p, v.z, w.z, s.z, factor) + C::apply(p, v.w, w.w, s.w, factor);
             sum += four;
             if (C::WRITES) ((float4 *)y)[i] = v;

@@ -151,6 +151,10 @@ pub fn slice(
     let counted: Vec<f64> =
         rays.iter().map(|r| f64::from(u8::from(algorithm == Algorithm::Sirt || *r > 0.0))).collect();
     let pixels: Vec<Vec<f64>> = parts.iter().map(|v| inverse(g, &matrix.adjoint(v, &counted))).collect();
+    if algorithm == Algorithm::Mlem && start.is_none() {
+        // What no ray meets is nothing.
+        (0..x.len()).filter(|p| pixels.iter().all(|of| of[*p] == 0.0)).for_each(|p| x[p] = 0.0);
+    }
     for _ in 0..o.iterations {
         let mut objective = 0.0;
         for (views, pixels) in parts.iter().zip(&pixels) {
@@ -175,7 +179,8 @@ pub fn slice(
                 match algorithm {
                     Algorithm::Sirt if pixels[p] > 0.0 => x[p] = bounded(x[p] + o.relaxation * pixels[p] * back[p]),
                     Algorithm::Sirt => {}
-                    _ => x[p] = if pixels[p] > 0.0 { bounded(x[p] * pixels[p] * back[p]) } else { 0.0 },
+                    _ if pixels[p] > 0.0 => x[p] = bounded(x[p] * pixels[p] * back[p]),
+                    _ => {}
                 }
             }
         }

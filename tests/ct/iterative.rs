@@ -6,7 +6,10 @@ use crate::common::*;
 use isocenter::array::{Array, ArrayMut, DType};
 use isocenter::context::{Context, ContextOptions, NanPolicy};
 use isocenter::cpu::level::Level;
-use isocenter::ct::{Algorithm, Ct, Geometry, HalfAcquisition, Iterative, Options, Order, Output, Pair, Start, Window};
+use isocenter::ct::{
+    Algorithm, Ct, Fit, Geometry, HalfAcquisition, Iterative, Options, Order, Output, Pair, Start, Variation,
+    Weighting, Window,
+};
 use isocenter::error::{Result, Status};
 use std::f64::consts::PI;
 use std::sync::Arc;
@@ -73,6 +76,7 @@ fn cases() -> Vec<(Algorithm, Iterative)> {
         of(Algorithm::Mlem, |_| {}),
         of(Algorithm::Mlem, |i| (i.subsets, i.iterations, i.bounds) = (4, 3, [0.0, 1.4])),
         of(Algorithm::Mlem, |i| (i.start, i.mask_radius) = (Start::Volume, 1.1)),
+        of(Algorithm::Mlem, |i| (i.subsets, i.iterations) = (23, 2)),
     ]
 }
 
@@ -194,6 +198,112 @@ fn values_are_attenuation_a_length_unit() {
         let seen = run(&mut ct, algorithm, &iterative, &p, None);
         let inside = mean(&seen, &well_inside(&g, &disk, 4.0));
         assert!((inside - 1.0).abs() < 0.005, "{algorithm:?}: {inside}");
+    }
+}
+
+/// A full turn about an axis near the detector's edge: each view sees a half of the slice, so that a subset of one view has no ray for many pixels. They wait for the others, and do not become 0; corners that no view
+/// sees are 0.
+#[test]
+fn a_pixel_waits_for_the_subset_that_sees_it() {
+    let mut g = Geometry::new((0..24).map(|v| 2.0 * PI * f64::from(v) / 24.0).collect(), 20);
+    (g.nx, g.ny, g.axis) = (32, 32, vec![2.5]);
+    let iterative = Iterative { iterations: 3, subsets: 24, ..Iterative::default() };
+    let radius = |p: usize| (p as f64 % 32.0 - 15.5).hypot((p / 32) as f64 - 15.5);
+    let volume: Vec<f32> = (0..32 * 32).map(|p| if radius(p) < 14.0 { 1.0 } else { 0.0 }).collect();
+    let p: Vec<f32> = forward(&g, &volume).iter().map(|v| *v as f32).collect();
+    for level in Level::available() {
+        let found = run(&mut plan(&g, level, 2), Algorithm::Mlem, &iterative, &p, None);
+        let (expected, _) = exact::reconstruct(&g, Algorithm::Mlem, &iterative, &p, None);
+        // Weights of a thousandth are rounded to some 1e-6, and divided by.
+        assert!(error(&found, &expected) < 50.0 * TOLERANCE, "{level:?}");
+        let worst = (0..found.len()).filter(|p| radius(*p) < 12.0).map(|p| (found[p] - 1.0).abs()).fold(0.0, f32::max);
+        assert!(worst < 0.5, "{level:?}: {worst}");
+        assert!((0..found.len()).filter(|p| radius(*p) > 18.5).all(|p| found[p] == 0.0), "{level:?}");
+    }
+}
+
+/// Data from 1e-30 to 1e30, whose squares leave f32: with all that has their unit they make the same image and objective in that unit, to the rounding of numbers that are near f32's ends.
+#[test]
+fn any_unit_makes_the_same_image() {
+    let g = geometry(7);
+    let p = projections(&g, 5);
+    let methods: [(Algorithm, i32, fn(&mut Iterative, f64)); 9] = [
+        (Algorithm::Sirt, 2, |i, unit| i.bounds = [0.0, 1.3 * unit]),
+        (Algorithm::Sirt, 2, |i, _| (i.subsets, i.iterations) = (5, 3)),
+        (Algorithm::Cgls, 2, |i, _| (i.regularisation, i.iterations) = (2.0, 4)),
+        (Algorithm::Mlem, 1, |i, unit| i.bounds = [0.0, 1.3 * unit]),
+        (Algorithm::Mlem, 1, |i, _| (i.subsets, i.iterations) = (5, 3)),
+        (Algorithm::Fista, 2, |i, unit| (i.regularisation, i.bounds) = (2.0, [0.0, 1.3 * unit])),
+        (Algorithm::TotalVariation, 2, |i, unit| (i.regularisation, i.bounds) = (0.3 * unit, [0.0, 2.0 * unit])),
+        (Algorithm::TotalVariation, 2, |i, unit| {
+            (i.regularisation, i.bounds, i.huber) = (0.3 * unit, [0.0, 2.0 * unit], 0.1 * unit);
+            (i.variation, i.ring_weight) = (Variation::Volume, 0.5 * unit);
+        }),
+        (Algorithm::TotalVariation, 1, |i, unit| {
+            (i.fit, i.regularisation, i.bounds) = (Fit::Poisson, 0.1, [0.0, 2.0 * unit]);
+        }),
+    ];
+    for (algorithm, power, change) in methods {
+        let at = |exponent: i32| {
+            let unit = 2f64.powi(exponent);
+            let scaled: Vec<f32> = p.iter().map(|v| (f64::from(*v) * unit) as f32).collect();
+            let mut iterative = Iterative { iterations: 20, tolerance: 0.0, ..Iterative::default() };
+            change(&mut iterative, unit);
+            let mut ct = plan(&g, Level::detect(), 2);
+            let image = run(&mut ct, algorithm, &iterative, &scaled, None);
+            let image: Vec<f64> = image.iter().map(|v| f64::from(*v) / unit).collect();
+            let history = ct.history().expect("a history");
+            (image, history.last().expect("an iteration").objective / unit.powi(power))
+        };
+        let (expected, objective) = at(0);
+        let largest = expected.iter().fold(0.0, |a, b| f64::max(a, b.abs()));
+        for exponent in [-95, -50, 50, 95] {
+            let (found, own) = at(exponent);
+            let worst = found.iter().zip(&expected).map(|(a, b)| (a - b).abs()).fold(0.0, f64::max);
+            assert!(worst < 1e-4 * largest, "{algorithm:?}, 2^{exponent}: {worst} of {largest}");
+            assert!((own / objective - 1.0).abs() < 1e-4, "{algorithm:?}, 2^{exponent}: {own} and {objective}");
+        }
+    }
+}
+
+/// Sums over rays of the largest numbers leave single precision: that is told.
+#[test]
+fn images_that_are_not_finite_are_refused() {
+    let g = geometry(2);
+    let p: Vec<f32> = projections(&g, 5).iter().map(|v| v * 5e36).collect();
+    for algorithm in [Algorithm::Cgls, Algorithm::Fista] {
+        let mut ct = plan(&g, Level::detect(), 2);
+        set(&mut ct, algorithm, &Iterative { iterations: 3, ..Iterative::default() });
+        let mut volume = vec![0.0; volume_len(&g)];
+        let array = Array::new(&p, g.projection_shape()).expect("projections");
+        let result = ct.reconstruct(array, ArrayMut::new(&mut volume, g.volume_shape()).expect("a volume"));
+        let e = result.expect_err("a refusal");
+        assert!(e.status == Status::OutOfRange && e.message.contains("single precision"), "{algorithm:?}: {e}");
+        assert!(volume.iter().all(|v| *v == 0.0), "nothing is written");
+    }
+}
+
+/// So do weights of rays in any unit.
+#[test]
+fn any_weights_unit_makes_the_same_image() {
+    let g = geometry(7);
+    let p = projections(&g, 5);
+    let weights: Vec<f32> = random(g.views() * g.bins, 3).iter().map(|v| 1.0 + 0.5 * v).collect();
+    for (algorithm, iterations) in [(Algorithm::Cgls, 4), (Algorithm::Fista, 20)] {
+        let at = |exponent: i32| {
+            let unit = 2f32.powi(exponent);
+            let own: Vec<f32> = weights.iter().map(|w| w * unit).collect();
+            let mut ct = plan(&g, Level::detect(), 2);
+            ct.set_ray_weights(Some(Array::new(&own, [g.views(), 1, g.bins]).expect("weights"))).expect("weights");
+            let regularisation = 2.0 * f64::from(unit);
+            let weighting = Weighting::Given;
+            let iterative = Iterative { iterations, weighting, regularisation, ..Iterative::default() };
+            run(&mut ct, algorithm, &iterative, &p, None)
+        };
+        let expected: Vec<f64> = at(0).iter().map(|v| f64::from(*v)).collect();
+        for exponent in [-95, -50, 50, 95] {
+            assert!(error(&at(exponent), &expected) < 1e-4, "{algorithm:?}, 2^{exponent}");
+        }
     }
 }
 

@@ -220,7 +220,8 @@ class CtAlgorithm(IntEnum):
     CGLS = 2
     #: MLEM: x = x / (A^T 1) A^T (b / A x), for data that follow Poisson's law and are not negative. It makes sum of b
     #: ln(b / A x) - b + A x smaller. With subsets of the views OSEM. Rays whose sum is less than a thousandth of a
-    #: pixel are left out.
+    #: pixel are left out. A pixel that no ray of a subset meets stays as it is; one that no ray meets at all is 0, but
+    #: of a given start.
     MLEM = 3
     #: Total variation: the minimum of |b - A x|^2 / 2 (or of what isoc_ct_iterative.fit says) + regularisation sum of
     #: |D x| within bounds, D the differences to the next pixel of the row and of the column, |D x| the length of both.

@@ -34,7 +34,7 @@ pub(super) fn needs(iteration: &Iteration) -> Needs {
 }
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
-    let weight = iteration.options.regularisation;
+    let weight = iteration.regularisation();
     space.clear(OBJECTIVE)?;
     let (residual, product) = match iteration.options.start {
         Start::Uniform => {
@@ -62,11 +62,11 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
 
 fn by_pair<S: Space>(space: &mut S, iteration: &Iteration, [residual, product]: [Rows; 2]) -> Result<()> {
     let options = iteration.options;
-    let weight = options.regularisation;
+    let weight = iteration.regularisation();
     let (mut square, mut next) = (SQUARE, NEXT);
     for k in 0..options.iterations {
         penalise(space, X, weight, OBJECTIVE)?;
-        space.record(k, OBJECTIVE, 0.5)?;
+        space.record(k, OBJECTIVE, 0.5 * iteration.unit())?;
         space.forward(0, DIRECTION, product)?;
         space.clear(CURVATURE)?;
         space.square(product, CURVATURE)?;
@@ -89,11 +89,11 @@ fn by_pair<S: Space>(space: &mut S, iteration: &Iteration, [residual, product]: 
 
 fn by_convolution<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
     let options = iteration.options;
-    let weight = options.regularisation;
+    let weight = iteration.regularisation();
     let (mut square, mut next) = (SQUARE, NEXT);
     penalise(space, X, weight, OBJECTIVE)?;
     for k in 0..options.iterations {
-        space.record(k, OBJECTIVE, 0.5)?;
+        space.record(k, OBJECTIVE, 0.5 * iteration.unit())?;
         space.convolve(DIRECTION, PRODUCT)?;
         // Outside the mask too the gradient stays 0.
         space.descend(PRODUCT, DIRECTION, -weight as f32, UNUSED)?;

@@ -45,7 +45,7 @@ pub(super) fn needs(iteration: &Iteration) -> Needs {
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
     let options = iteration.options;
-    let weight = options.regularisation;
+    let weight = iteration.regularisation();
     let back = iteration.convolution.as_ref().map(|_| BACK);
     let mut running = space.running()?;
     let slices = running.len();
@@ -75,7 +75,7 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
                 seen[s] = found[s];
                 *runs = found[s][1] > options.tolerance * found[s][0] && found[s][1] > 0.0;
             }
-            let sum = |k: usize| seen.iter().map(|f| f[k]).sum();
+            let sum = |k: usize| iteration.unit() * seen.iter().map(|f| f[k]).sum::<f64>();
             space.tell(Iterated { iteration: k, objective: sum(0), gap: sum(1), slices: before });
             let steps: Vec<f64> = running.iter().map(|runs| if *runs { step } else { 0.0 }).collect();
             space.set(STEP, &steps)?;
@@ -105,7 +105,7 @@ fn look<S: Space>(space: &mut S, iteration: &Iteration, back: Option<Image>) -> 
         space.clear(sum)?;
     }
     descent(space, back, X, SQUARE)?;
-    let weight = iteration.options.regularisation;
+    let weight = iteration.regularisation();
     let (image, gradient) = (X, GRADIENT);
     let of = Excess { image, gradient, back, weight: weight as f32, excess: EXCESS, product: PRODUCT, length: LENGTH };
     space.excess(of)?;

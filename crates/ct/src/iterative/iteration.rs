@@ -141,6 +141,19 @@ impl<'a> Iteration<'a> {
         self.options.is_poisson(self.algorithm)
     }
 
+    /// What the caller's weights of rays are in: objectives are told in 1, and what is weighed against them is in this.
+    pub(crate) fn unit(&self) -> f64 {
+        self.given.map_or(1.0, |given| given.unit)
+    }
+
+    pub(crate) fn regularisation(&self) -> f64 {
+        self.options.regularisation / self.unit()
+    }
+
+    pub(crate) fn ring_weight(&self) -> f64 {
+        self.options.ring_weight / self.unit()
+    }
+
     /// Norms of the weighted pair, or more than those.
     pub(crate) fn weighted(&self, norms: Norms) -> Norms {
         let largest = self.given.map_or(1.0, |given| given.largest);

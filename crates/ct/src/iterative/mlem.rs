@@ -1,8 +1,9 @@
 //! x = x / (A^T 1) A^T (b / A x): L. A. Shepp, Y. Vardi, "Maximum likelihood reconstruction for emission tomography", IEEE Trans. Med.
 //! Imaging 1, 1982; with subsets H. M. Hudson, R. S. Larkin, "Accelerated image reconstruction using ordered subsets of projection data",
-//! ibid. 13, 1994. Rays that barely meet the image are left out: their quotients would be those of rounding.
+//! ibid. 13, 1994. Rays that barely meet the image are left out: their quotients would be those of rounding. A pixel that no ray of a subset meets stays as it is.
 
 use super::Iteration;
+use super::options::Start;
 use super::space::{DATA, Image, Needs, Rows, Space, Sum, X};
 use isocenter_base::error::Result;
 
@@ -22,6 +23,9 @@ pub(super) const NEEDS: Needs = Needs {
 };
 
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
+    if iteration.options.start == Start::Uniform {
+        space.blank(X, FACTOR)?;
+    }
     for k in 0..iteration.options.iterations {
         space.clear(OBJECTIVE)?;
         for subset in 0..iteration.subsets.all().len() {

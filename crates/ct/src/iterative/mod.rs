@@ -26,10 +26,24 @@ pub(super) mod subsets;
 pub(super) mod variation;
 pub(super) mod weights;
 
-use isocenter_base::error::Result;
+use isocenter_base::error::{Result, fail};
 pub(super) use iteration::Iteration;
 use options::{Algorithm, Weighting};
-use space::{Needs, Rows, Space};
+use space::{Needs, Rows, Space, Sum, X};
+
+/// An error where an image is not finite, as of data near the largest numbers of single precision. Squares in f64 are finite where these are.
+fn finite<S: Space>(space: &mut S) -> Result<()> {
+    let square = Sum(0);
+    space.clear(square)?;
+    space.weigh(X, 1.0, square)?;
+    if space.read(square)?.iter().all(|v| v.is_finite()) {
+        return Ok(());
+    }
+    fail!(
+        OutOfRange,
+        "an image has left single precision: projections are too large; divide them, and all options in their unit, by a power of ten"
+    )
+}
 
 impl Iteration<'_> {
     /// What the method takes.
@@ -59,12 +73,13 @@ impl Iteration<'_> {
     /// All iterations on data that are resident: [`space::DATA`] holds them, [`space::X`] where to begin.
     pub(super) fn run<S: Space>(&self, space: &mut S) -> Result<()> {
         match self.algorithm {
-            Algorithm::Fbp => Ok(()),
+            Algorithm::Fbp => return Ok(()),
             Algorithm::Sirt => sirt::run(space, self),
             Algorithm::Cgls => cgls::run(space, self),
             Algorithm::Mlem => mlem::run(space, self),
             Algorithm::TotalVariation => variation::run(space, self),
             Algorithm::Fista => fista::run(space, self),
-        }
+        }?;
+        finite(space)
     }
 }

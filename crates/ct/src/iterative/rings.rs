@@ -45,7 +45,7 @@ pub(super) struct Rings {
 impl Rings {
     /// `norms` are those of the weighted pair.
     pub(super) fn new(iteration: &Iteration, norms: Norms, sums: [Sum; 2]) -> Option<Self> {
-        let (weight, views) = (iteration.options.ring_weight, iteration.views);
+        let (weight, views) = (iteration.ring_weight(), iteration.views);
         if weight == 0.0 {
             return None;
         }

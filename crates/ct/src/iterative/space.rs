@@ -214,8 +214,10 @@ pub(crate) trait Space {
 
     /// image = image + step C by within the bounds, with the pixels' factors C of a subset.
     fn relax(&mut self, subset: usize, image: Image, by: Image, step: f32) -> Result<()>;
-    /// image = image C by within the bounds.
+    /// image = image C by within the bounds, where C is not 0.
     fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()>;
+    /// image = 0 where the pixels' factors of all subsets are 0; `spare` is overwritten.
+    fn blank(&mut self, image: Image, spare: Image) -> Result<()>;
     /// by = by - weight image inside the mask, 0 outside; sum += |by|^2.
     fn descend(&mut self, by: Image, image: Image, weight: f32, sum: Sum) -> Result<()>;
     /// image = image + (over / under) by

@@ -8,9 +8,12 @@ use isocenter_base::error::{Result, fail};
 
 /// The caller's, of every view and bin, the same in all slices.
 pub(crate) struct RayWeights {
-    /// Square roots, (view, bin).
+    /// Square roots, (view, bin), of weights in `unit`.
     pub(crate) roots: Vec<f32>,
+    /// In `unit`: 1 to 4.
     pub(crate) largest: f64,
+    /// A power of 4, so that nothing is rounded: what is made of small or large weights leaves f32.
+    pub(crate) unit: f64,
 }
 
 impl RayWeights {
@@ -40,6 +43,10 @@ impl RayWeights {
         if largest == 0.0 {
             fail!(OutOfRange, "weights are all 0; some ray must count");
         }
-        Ok(Self { roots, largest })
+        let root = 2f64.powi((0.5 * largest.log2()).floor() as i32);
+        // Those that are nothing beside others may become 0.
+        roots.iter_mut().for_each(|v| *v = (f64::from(*v) / root) as f32);
+        let unit = root * root;
+        Ok(Self { roots, largest: largest / unit, unit })
     }
 }

@@ -1,6 +1,6 @@
 //! The changes that methods make to vectors' elements: y is changed by x, s is what all slices share there, f the slice's factor.
 
-use super::pointwise::Change;
+use super::pointwise::{Change, NOTHING};
 
 /// y = s (x - y); the sum of s (x - y)^2.
 pub(super) struct Residual;
@@ -46,166 +46,167 @@ pub(super) struct Multiply {
 
 impl Change for Residual {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
         let apart = x - *y;
         *y = shared * apart;
-        *y * apart
+        [*y, apart]
     }
 }
 
 impl Change for Ratio {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
         let expected = *y;
         if expected <= 0.0 || shared == 0.0 {
             *y = 0.0;
-            return 0.0;
+            return NOTHING;
         }
         *y = x / expected;
         // x ln(x / e) - x + e, whose limit at x = 0 is e.
-        if x > 0.0 { x * y.ln() - x + expected } else { expected }
+        [if x > 0.0 { x * y.ln() - x + expected } else { expected }, 1.0]
     }
 }
 
 impl Change for Times {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> [f32; 2] {
         *y *= x;
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Transmission {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> [f32; 2] {
         *y = (-0.5 * x.max(0.0)).exp();
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Inner {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
-        x * *y
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> [f32; 2] {
+        [x, *y]
     }
 }
 
 impl Change for Slope {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
         let expected = *y;
         if shared == 0.0 {
             *y = 0.0;
-            return 0.0;
+            return NOTHING;
         }
         if expected <= 0.0 {
             *y = -1.0;
-            return if x > 0.0 { f32::INFINITY } else { 0.0 };
+            return [if x > 0.0 { f32::INFINITY } else { 0.0 }, 1.0];
         }
         let ratio = x / expected;
         *y = ratio - 1.0;
-        if x > 0.0 { x * ratio.ln() - x + expected } else { expected }
+        [if x > 0.0 { x * ratio.ln() - x + expected } else { expected }, 1.0]
     }
 }
 
 impl Change for Conjugate {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
         let q = *y;
         *y = if shared == 0.0 { 0.0 } else { -q };
-        if shared == 0.0 || x <= 0.0 { 0.0 } else { -x * (1.0 - q).ln() }
+        if shared == 0.0 || x <= 0.0 { NOTHING } else { [-x, (1.0 - q).ln()] }
     }
 }
 
 impl Change for Beyond {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> [f32; 2] {
         *y = factor * *y - x;
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Counted {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> [f32; 2] {
         let a = 1.0 - *y;
         let root = (a * a + 4.0 * factor * x).sqrt();
         // Without a difference of numbers that are nearly alike.
         let left = if a >= 0.0 { 0.5 * (a + root) } else { 2.0 * factor * x / (root - a) };
         *y = if shared == 0.0 { 0.0 } else { 1.0 - left };
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Oppose {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> [f32; 2] {
         *y -= factor * (x + *y);
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Add {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> [f32; 2] {
         *y += factor * x;
-        *y * *y
+        [*y; 2]
     }
 }
 
 impl Change for Distance {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
-        (x - *y) * (x - *y)
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> [f32; 2] {
+        [x - *y; 2]
     }
 }
 
 impl Change for Difference {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> f32 {
-        x - *y
+    fn apply(&self, y: &mut f32, x: f32, _: f32, _: f32) -> [f32; 2] {
+        [x - *y, 1.0]
     }
 }
 
 impl Change for Blend {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> [f32; 2] {
         *y += factor * (x - *y);
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Turn {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> [f32; 2] {
         *y = x + factor * *y;
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Descend {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> [f32; 2] {
         *y = shared * (*y + factor * x);
-        *y * *y
+        [*y; 2]
     }
 }
 
 impl Change for Relax {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
         // No pixel that no ray meets, and none outside the mask, leaves what it is.
         let moved = (*y + self.step * shared * x).max(self.bounds[0]).min(self.bounds[1]);
         *y = if shared == 0.0 { *y } else { moved };
-        0.0
+        NOTHING
     }
 }
 
 impl Change for Multiply {
     #[inline(always)]
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> f32 {
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
+        // As above: one that no ray of this subset meets waits for another's.
         let moved = (*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
-        *y = if shared == 0.0 { 0.0 } else { moved };
-        0.0
+        *y = if shared == 0.0 { *y } else { moved };
+        NOTHING
     }
 }

@@ -41,7 +41,7 @@ impl Plane {
         let (row, ny, lanes) = (self.row(), self.ny, self.lanes);
         let bounds = iteration.options.bounds.map(|b| b as f32);
         let rows = x.par_chunks_exact_mut(row).zip(ahead.par_chunks_exact_mut(row)).enumerate();
-        let turned: Vec<[f32; SIDE]> = rows
+        let turned: Vec<[f64; SIDE]> = rows
             .map(|(k, (x, ahead))| {
                 let own = k / ny * lanes..(k / ny + 1) * lanes;
                 let inside = iteration.mask.inside(k % ny);
@@ -55,7 +55,7 @@ impl Plane {
         let mut sums = vec![0.0; x.len() / (row * ny) * lanes];
         for (k, turned) in turned.iter().enumerate() {
             let own = &mut sums[k / ny * lanes..][..lanes];
-            turned.iter().enumerate().for_each(|(l, v)| own[l % lanes] += f64::from(*v));
+            turned.iter().enumerate().for_each(|(l, v)| own[l % lanes] += v);
         }
         sums
     }
@@ -122,10 +122,10 @@ struct HastenRow<'a> {
 }
 
 impl Plain for HastenRow<'_> {
-    type Output = [f32; SIDE];
+    type Output = [f64; SIDE];
 
     #[inline(always)]
-    fn run(self) -> [f32; SIDE] {
+    fn run(self) -> [f64; SIDE] {
         let Self { x, ahead, gradient, weight, steps, parts, bounds } = self;
         let mut turned = [0.0; SIDE];
         let all = x.chunks_mut(SIDE).zip(ahead.chunks_mut(SIDE));
@@ -137,7 +137,7 @@ impl Plain for HastenRow<'_> {
                 // A step of 0 is that of a slice that has ended.
                 let runs = steps[l] > 0.0;
                 let moved = if runs { next - x[l] } else { 0.0 };
-                turned[l] += (ahead[l] - next) * moved;
+                turned[l] += f64::from(ahead[l] - next) * f64::from(moved);
                 if runs {
                     x[l] = next;
                     ahead[l] = next + parts[l] * moved;

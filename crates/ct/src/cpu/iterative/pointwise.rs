@@ -4,12 +4,15 @@ use isocenter_base::cpu::level::Level;
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::cpu::simd::{Plain, vectorised};
 
-/// One element's change; gives what it adds to its slice's sum.
+/// One element's change; gives two numbers whose product it adds to its slice's sum: squares of finite numbers may leave f32.
 pub(super) trait Change: Sync {
     /// `y` is changed, by the same element `x` of another vector, the value `shared` that all slices have there, and its slice's
     /// `factor`. Must be `#[inline(always)]`.
-    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> f32;
+    fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> [f32; 2];
 }
+
+/// Of a change whose sum nobody wants.
+pub(super) const NOTHING: [f32; 2] = [0.0; 2];
 
 /// A change that needs no `shared` has ones there.
 pub(super) struct Group<'a> {
@@ -24,8 +27,6 @@ pub(super) struct Group<'a> {
 
 /// Elements of a task, in all lanes.
 const PART: usize = 1 << 14;
-/// Elements that are summed in f32 before their sum goes into one of f64.
-const RUN: usize = 64;
 /// Elements side by side where there is one slice.
 const SIDE: usize = 16;
 
@@ -91,22 +92,23 @@ impl<C: Change, const L: usize, const ALONG: bool, const SHARED: bool> Plain for
             (true, true) => shared[e * L + l],
             (true, false) => shared[e],
         };
-        for (run, (y, x)) in y.chunks_mut(RUN * L).zip(x.chunks(RUN * L)).enumerate() {
-            let mut run_sums = [0.0f32; L];
-            let (mut y, x) = (y.chunks_exact_mut(L), x.chunks_exact(L));
-            for (e, (y, x)) in y.by_ref().zip(x.clone()).enumerate() {
-                for l in 0..L {
-                    run_sums[l] += change.apply(&mut y[l], x[l], shared_at(run * RUN + e, l), factors[l]);
-                }
+        let (mut y, x) = (y.chunks_exact_mut(L), x.chunks_exact(L));
+        for (e, (y, x)) in y.by_ref().zip(x.clone()).enumerate() {
+            for l in 0..L {
+                sums[l] += product(change.apply(&mut y[l], x[l], shared_at(e, l), factors[l]));
             }
-            // Elements of one slice need not fill the last vector.
-            let whole = run * RUN + x.len();
-            for (l, (y, x)) in y.into_remainder().iter_mut().zip(x.remainder()).enumerate() {
-                run_sums[l] += change.apply(y, *x, shared_at(whole, l), factors[l]);
-            }
-            sums.iter_mut().zip(run_sums).for_each(|(sum, run)| *sum += f64::from(run));
+        }
+        // Elements of one slice need not fill the last vector.
+        let whole = x.len();
+        for (l, (y, x)) in y.into_remainder().iter_mut().zip(x.remainder()).enumerate() {
+            sums[l] += product(change.apply(y, *x, shared_at(whole, l), factors[l]));
         }
     }
+}
+
+#[inline(always)]
+fn product([a, b]: [f32; 2]) -> f64 {
+    f64::from(a) * f64::from(b)
 }
 
 /// The sums of the squares of a group's vector, of each lane.
@@ -139,14 +141,10 @@ impl<const L: usize> Plain for Squares<'_, L> {
     #[inline(always)]
     fn run(self) -> [f64; L] {
         let mut sums = [0.0; L];
-        for run in self.x.chunks(RUN * L) {
-            let mut run_sums = [0.0f32; L];
-            let x = run.chunks_exact(L);
-            x.remainder().iter().zip(&mut run_sums).for_each(|(x, sum)| *sum += x * x);
-            for x in x {
-                (0..L).for_each(|l| run_sums[l] += x[l] * x[l]);
-            }
-            sums.iter_mut().zip(run_sums).for_each(|(sum, run)| *sum += f64::from(run));
+        let x = self.x.chunks_exact(L);
+        x.remainder().iter().zip(&mut sums).for_each(|(x, sum)| *sum += product([*x; 2]));
+        for x in x {
+            (0..L).for_each(|l| sums[l] += product([x[l]; 2]));
         }
         sums
     }

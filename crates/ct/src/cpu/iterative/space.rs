@@ -359,6 +359,15 @@ impl Space for Resident<'_> {
         self.change_image([image, by], Shared::Pixels(subset), self.ones(), None, Multiply { bounds })
     }
 
+    fn blank(&mut self, image: Image, _: Image) -> Result<()> {
+        let (lanes, group, pixels) = (self.kept.lanes, self.kept.pixels, &self.factors.pixels);
+        let unmet: Vec<usize> = (0..group / lanes).filter(|e| pixels.iter().all(|of| of[*e] == 0.0)).collect();
+        for group in self.images[image.0].chunks_exact_mut(group) {
+            unmet.iter().for_each(|e| group[e * lanes..][..lanes].fill(0.0));
+        }
+        Ok(())
+    }
+
     fn descend(&mut self, by: Image, image: Image, weight: f32, sum: Sum) -> Result<()> {
         self.change_image([by, image], Shared::Mask, vec![-weight; self.lanes()], Some(sum), Descend)
     }

@@ -222,8 +222,10 @@ impl Plane {
 /// A field's vector, no longer than the weight.
 #[inline(always)]
 fn limited([x, y, z]: [f32; 3], penalty: Penalty) -> [f32; 3] {
-    let length = (x * x + y * y + z * z).sqrt();
-    let factor = if length > penalty.weight { penalty.weight / length } else { 1.0 };
+    // Of numbers near 1: squares of others may leave f32.
+    let [u, v, w] = [x, y, z].map(|part| part / penalty.weight);
+    let length = (u * u + v * v + w * w).sqrt();
+    let factor = if length > 1.0 { 1.0 / length } else { 1.0 };
     [factor * x, factor * y, factor * z]
 }
 

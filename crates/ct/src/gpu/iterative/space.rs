@@ -132,6 +132,18 @@ impl Space for Resident<'_> {
         self.launch(|k| &k.multiply, Change { shared, ..self.image_change(image, by) })
     }
 
+    fn blank(&mut self, image: Image, spare: Image) -> Result<()> {
+        // 0, whatever it was: the image, less the image.
+        self.launch(|k| &k.turn, Change { step: 0.0, ..self.image_change(spare, image) })?;
+        self.launch(|k| &k.add, Change { step: -1.0, ..self.image_change(spare, image) })?;
+        for of in &self.factors.pixels {
+            let (shared, lower, upper) = (of.address(), 0.0, f32::INFINITY);
+            self.launch(|k| &k.relax, Change { shared, lower, upper, ..self.image_change(spare, image) })?;
+        }
+        self.launch(|k| &k.sign, self.image_change(spare, spare))?;
+        self.launch(|k| &k.times, self.image_change(image, spare))
+    }
+
     fn descend(&mut self, by: Image, image: Image, weight: f32, sum: Sum) -> Result<()> {
         let shared = self.mask.map_or(0, DeviceMemory::address);
         let change = Change { shared, step: -weight, ..self.image_change(by, image) };

@@ -92,7 +92,7 @@ impl<'a> Course<'a> {
     /// `squares`: of Poisson data, of each slice, the sum of their squares.
     pub(crate) fn new(iteration: &'a Iteration<'a>, norms: Norms, slices: usize, squares: Option<Vec<f64>>) -> Self {
         let options = iteration.options;
-        let penalty = Penalty { weight: options.regularisation as f32, huber: options.huber as f32 };
+        let penalty = Penalty { weight: iteration.regularisation() as f32, huber: options.huber as f32 };
         let tolerance = if options.tolerance == 0.0 { TOLERANCE } else { options.tolerance };
         let norms = iteration.weighted(norms);
         let rings = Rings::new(iteration, norms, RINGS);
@@ -173,7 +173,7 @@ impl<'a> Course<'a> {
         }
         self.balance.follow(self.done, found.iter().map(|[.., image, rows, fields]| [*image, *rows, *fields]));
         let of = if self.iteration.depth.is_some() { &self.seen[..1] } else { &self.seen[..] };
-        let sum = |k: usize| of.iter().map(|f| f[k]).sum();
+        let sum = |k: usize| self.iteration.unit() * of.iter().map(|f| f[k]).sum::<f64>();
         (adopted, Iterated { iteration: self.done, objective: sum(0), gap: sum(1), slices })
     }
 }
