@@ -227,7 +227,8 @@ fn a_pixel_waits_for_the_subset_that_sees_it() {
 fn any_unit_makes_the_same_image() {
     let g = geometry(7);
     let p = projections(&g, 5);
-    let methods: [(Algorithm, i32, fn(&mut Iterative, f64)); 9] = [
+    type Change = fn(&mut Iterative, f64);
+    let methods: [(Algorithm, i32, Change); 9] = [
         (Algorithm::Sirt, 2, |i, unit| i.bounds = [0.0, 1.3 * unit]),
         (Algorithm::Sirt, 2, |i, _| (i.subsets, i.iterations) = (5, 3)),
         (Algorithm::Cgls, 2, |i, _| (i.regularisation, i.iterations) = (2.0, 4)),
