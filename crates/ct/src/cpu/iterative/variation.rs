@@ -223,7 +223,8 @@ impl Plane {
 #[inline(always)]
 fn limited([x, y, z]: [f32; 3], penalty: Penalty) -> [f32; 3] {
     // Of numbers near 1: squares of others may leave f32.
-    let [u, v, w] = [x, y, z].map(|part| part / penalty.weight);
+    let inverse = 1.0 / penalty.weight;
+    let [u, v, w] = [x, y, z].map(|part| part * inverse);
     let length = (u * u + v * v + w * w).sqrt();
     let factor = if length > 1.0 { 1.0 / length } else { 1.0 };
     [factor * x, factor * y, factor * z]
