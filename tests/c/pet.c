@@ -1563,9 +1563,9 @@ static void scattered_events(void) {
     wanted.map_voxel_x = wanted.map_voxel_y = 4.0, wanted.map_centre_x = wanted.map_centre_y = -28.0;
     check_ok("of tails", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, &c, NULL, &to, &estimate));
     expect("scaled by them", estimate.tails > 400.0 && estimate.tails_scatter > 0.0
-        /* Without randoms the noise is that of the counts; 1 / 0.3^2 is known before. */
-        && fabs(estimate.scale * (estimate.tails_scatter * estimate.tails_scatter / estimate.tails + 1 / 0.09) - estimate.tails_scatter - 1 / 0.09) < 1e-6 * estimate.tails_scatter
-        && fabs(estimate.scale_error * sqrt(estimate.tails_scatter * estimate.tails_scatter / estimate.tails + 1 / 0.09) - 1) < 1e-6
+        /* Without randoms the noise is that of the counts; 1 / 0.2^2 is known before. */
+        && fabs(estimate.scale * (estimate.tails_scatter * estimate.tails_scatter / estimate.tails + 1 / 0.04) - estimate.tails_scatter - 1 / 0.04) < 1e-6 * estimate.tails_scatter
+        && fabs(estimate.scale_error * sqrt(estimate.tails_scatter * estimate.tails_scatter / estimate.tails + 1 / 0.04) - 1) < 1e-6
         && fabs(sum_of(factors) - estimate.scale * estimate.scatter) < 1e-4 * sum_of(factors));
     memset(histos, 0, sizeof histos);
     check_ok("of empty tails", isoc_pet_scatter(pet, &around, &i, NULL, &map_tensor, &c, NULL, &to, &estimate));

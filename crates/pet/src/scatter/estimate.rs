@@ -84,14 +84,14 @@ impl Found {
         let there = format!(
             "beside the body there are {tails:.0} counts, where {tails_scatter:.0} of single scatter are expected"
         );
-        if is_fitted && scale_error > UNSURE {
+        if is_fitted && !(0.7..2.5).contains(&scale) {
             return Some(format!(
-                "{there}: too few beside randoms to scale it by, and it is multiplied by {scale:.2} +- {scale_error:.2}"
+                "{there}: scatter is multiplied by {scale:.2}; image, factors, randoms or attenuation may be in another unit or place"
             ));
         }
-        (is_fitted && !(0.7..2.5).contains(&scale)).then(|| {
+        (is_fitted && scale_error > UNSURE).then(|| {
             format!(
-                "{there}: scatter is multiplied by {scale:.2}; image, factors, randoms or attenuation may be in another unit or place"
+                "{there}: too few beside randoms to scale it by, and it is multiplied by {scale:.2} +- {scale_error:.2}"
             )
         })
     }
