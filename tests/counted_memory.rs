@@ -413,7 +413,7 @@ fn mri_streams_take_what_memory_says() {
             assert!(least as u64 <= cap, "{name}: {least} taken, cap {cap}");
 
             // What stays is what calls in memory leave, too, transforms and Q, which count in every call; beside them lists of threads
-            // and tasks, far less than a buffer, 31 kB at least.
+            // and tasks, which go by who was first: less than half of a buffer, 31 kB at least.
             let left = |run: &dyn Fn(&mri::Scan)| {
                 let scan = mri_scan(series, 1 << 30, threads);
                 let before = NOW.load(Relaxed);
@@ -426,7 +426,7 @@ fn mri_streams_take_what_memory_says() {
                 left(&|scan| in_memory(scan, isoc_mri_reconstruct)),
             ];
             println!("{name}: {of_stream} and {of_call} left");
-            assert!(of_stream <= of_call + (8 << 10), "{name}: a stream left {of_stream}, a call in memory {of_call}");
+            assert!(of_stream <= of_call + (15 << 10), "{name}: a stream left {of_stream}, a call in memory {of_call}");
         }
     }
 }
