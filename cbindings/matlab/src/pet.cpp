@@ -261,10 +261,10 @@ static const record scatter_record = with({ "options", sizeof(pet_scatter), {
 static const record found_record{ "found", sizeof(isoc_pet_scatter_found), {
     { "Scatter", field::real, AT(scatter) },
     { "Scale", field::real, AT(scale) },
-    { "ScaleError", field::real, AT(scale_error) },
     { "Tails", field::real, AT(tails) },
     { "TailsScatter", field::real, AT(tails_scatter) },
     { "Places", field::count64, AT(places) },
+    { "ScaleError", field::real, AT(scale_error) },
 } };
 #undef AT
 
