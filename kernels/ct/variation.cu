@@ -4,7 +4,7 @@
 
 // No longer than the weight.
 __device__ inline float3 limited(float x, float y, float z, float weight) {
-    // Of numbers near 1: squares of others may leave f32.
+    // The length in units of the weight: squares of large numbers leave f32.
     float inverse = 1 / weight, u = x * inverse, v = y * inverse, w = z * inverse, length = sqrtf(u * u + v * v + w * w);
     float factor = length > 1 ? 1 / length : 1;
     return {factor * x, factor * y, factor * z};

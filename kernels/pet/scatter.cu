@@ -276,7 +276,7 @@ struct Apply {
     const float *points, *tails;
     // Counts, read with tails; randoms, NULL for none: without tails they are added.
     const float *measured, *randoms;
-    // Of each block: scatter, scatter in tails, counts there less randoms, and with them. What it finds is added.
+    // Four sums of each block, which are added to: scatter, scatter in tails, counts there less randoms, counts there.
     double *sums;
     int nx, ny, nz, column;
     int points_x, points_y, points_z, unused;

@@ -222,7 +222,7 @@ fn a_pixel_waits_for_the_subset_that_sees_it() {
     }
 }
 
-/// Data from 1e-30 to 1e30, whose squares leave f32: with all that has their unit they make the same image and objective in that unit, to the rounding of numbers that are near f32's ends.
+/// Data in units of 2^-95 to 2^95, whose squares leave f32: with all that has their unit they make the same image and objective in that unit, to the rounding of numbers that are near f32's ends.
 #[test]
 fn any_unit_makes_the_same_image() {
     let g = geometry(7);
@@ -284,7 +284,7 @@ fn images_that_are_not_finite_are_refused() {
     }
 }
 
-/// So do weights of rays in any unit.
+/// Weights of rays in any unit make the same image.
 #[test]
 fn any_weights_unit_makes_the_same_image() {
     let g = geometry(7);

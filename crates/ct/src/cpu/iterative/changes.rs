@@ -204,7 +204,7 @@ impl Change for Relax {
 impl Change for Multiply {
     #[inline(always)]
     fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
-        // As above: one that no ray of this subset meets waits for another's.
+        // A pixel that no ray of this subset meets waits for another's.
         let moved = (*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
         *y = if shared == 0.0 { *y } else { moved };
         NOTHING

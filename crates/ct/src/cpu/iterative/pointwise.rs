@@ -11,7 +11,7 @@ pub(super) trait Change: Sync {
     fn apply(&self, y: &mut f32, x: f32, shared: f32, factor: f32) -> [f32; 2];
 }
 
-/// Of a change whose sum nobody wants.
+/// Two numbers of a change whose sum nobody wants.
 pub(super) const NOTHING: [f32; 2] = [0.0; 2];
 
 /// A change that needs no `shared` has ones there.

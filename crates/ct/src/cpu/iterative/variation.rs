@@ -222,7 +222,7 @@ impl Plane {
 /// A field's vector, no longer than the weight.
 #[inline(always)]
 fn limited([x, y, z]: [f32; 3], penalty: Penalty) -> [f32; 3] {
-    // Of numbers near 1: squares of others may leave f32.
+    // The length in units of the weight: squares of large numbers leave f32.
     let inverse = 1.0 / penalty.weight;
     let [u, v, w] = [x, y, z].map(|part| part * inverse);
     let length = (u * u + v * v + w * w).sqrt();
