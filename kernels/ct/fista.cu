@@ -3,8 +3,11 @@
 
 // Mirrors `HastenStep` in crates/ct/src/gpu/iterative/fista.rs: see `space::Hasten`.
 struct Hasten {
-    float *x, *ahead;
-    // A^T (b - A x); or A^T A x, where `back` has A^T b and is not NULL.
+    float *x;
+    // What both images are added to.
+    const float *base;
+    float *ahead;
+    // A^T (b - A x); or what is taken from `back` for it, where that is not NULL.
     const float *gradient, *back;
     const float *mask;
     const double *steps, *ahead_parts;
@@ -13,7 +16,7 @@ struct Hasten {
     float weight, lower, upper;
     int pixels;
 };
-static_assert(sizeof(Hasten) == 96);
+static_assert(sizeof(Hasten) == 104);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_fista_hasten(const __grid_constant__ Hasten p) {
     long long slice = blockIdx.y, first = slice * p.pixels;
@@ -23,10 +26,10 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_fista_hasten(const __gr
     if (step > 0) {
         each(p.pixels, [&](long long i) {
             if (p.mask && p.mask[i] == 0) return;
-            float x = p.x[first + i], ahead = p.ahead[first + i], descent = p.gradient[first + i];
+            float x = p.x[first + i], base = p.base[first + i], ahead = p.ahead[first + i], descent = p.gradient[first + i];
             if (p.back) descent = p.back[first + i] - descent;
-            descent -= p.weight * ahead;
-            float next = fminf(fmaxf(ahead + step * descent, p.lower), p.upper), moved = next - x;
+            descent -= p.weight * (base + ahead);
+            float next = fminf(fmaxf(ahead + step * descent, p.lower - base), p.upper - base), moved = next - x;
             turned += (double)(ahead - next) * moved;
             p.x[first + i] = next;
             p.ahead[first + i] = next + part * moved;
@@ -37,46 +40,44 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_fista_hasten(const __gr
 
 // Mirrors `ExcessSums`: see `space::Excess`.
 struct Excess {
-    const float *x, *gradient, *back, *mask;
-    // Three for each block of a slice.
+    // The image is the sum of both.
+    const float *x, *base;
+    const float *gradient, *mask;
+    // Two for each block of a slice.
     double *parts;
-    double *excess, *product, *length;
+    double *excess, *length;
     unsigned *done;
     float weight, lower, upper;
     int pixels;
 };
-static_assert(sizeof(Excess) == 88);
+static_assert(sizeof(Excess) == 80);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_fista_excess(const __grid_constant__ Excess p) {
     long long slice = blockIdx.y, first = slice * p.pixels;
-    double sums[3] = {}, weight = p.weight, lower = p.lower, upper = p.upper;
+    double sums[2] = {}, weight = p.weight, lower = p.lower, upper = p.upper;
     each(p.pixels, [&](long long i) {
         if (p.mask && p.mask[i] == 0) return;
-        double x = p.x[first + i], back = p.back ? p.back[first + i] : 0, descent = p.gradient[first + i];
-        if (p.back) descent = back - descent;
-        double v = weight * x - descent;
+        double x = (double)p.base[first + i] + p.x[first + i], v = weight * x - p.gradient[first + i];
         // The best within the bounds; a step to infinity is one of 0 where nothing pulls.
         double best = weight > 0 ? fmin(fmax(x - v / weight, lower), upper) : v == 0 ? x : v > 0 ? lower : upper;
         // 0 times a step to infinity is no number.
         sums[0] += v * (x - best) - (weight > 0 ? 0.5 * weight * (x - best) * (x - best) : 0);
-        if (p.back) sums[1] += x * (back + descent);
-        sums[2] += x * x;
+        sums[1] += x * x;
     });
-    double *parts = p.parts + 3 * ((long long)blockIdx.y * gridDim.x + blockIdx.x);
-    for (int k = 0; k < 3; k++) {
+    double *parts = p.parts + 2 * ((long long)blockIdx.y * gridDim.x + blockIdx.x);
+    for (int k = 0; k < 2; k++) {
         sums[k] = block_sum(sums[k]);
         if (threadIdx.x == 0) parts[k] = sums[k];
     }
     if (!comes_last(p.done)) return;
-    double total[3] = {};
+    double total[2] = {};
     for (int b = threadIdx.x; b < gridDim.x; b += THREADS) {
-        for (int k = 0; k < 3; k++) total[k] += __ldcg(p.parts + 3 * ((long long)blockIdx.y * gridDim.x + b) + k);
+        for (int k = 0; k < 2; k++) total[k] += __ldcg(p.parts + 2 * ((long long)blockIdx.y * gridDim.x + b) + k);
     }
-    for (int k = 0; k < 3; k++) total[k] = block_sum(total[k]);
+    for (int k = 0; k < 2; k++) total[k] = block_sum(total[k]);
     if (threadIdx.x) return;
     p.excess[slice] += total[0];
-    p.product[slice] += total[1];
-    p.length[slice] += total[2];
+    p.length[slice] += total[1];
 }
 
 // Mirrors `Quicken`: see `Space::quicken`.

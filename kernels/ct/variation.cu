@@ -14,13 +14,15 @@ __device__ inline float3 limited(float x, float y, float z, float weight) {
 struct Primal {
     float *x, *gradient, *ahead;
     // Along z, or null.
-    const float *fx, *fy, *fz, *mask;
+    const float *fx, *fy, *fz;
+    // What the images are added to, or null.
+    const float *base, *mask;
     const double *steps, *relaxed;
     // Differences to the next slice count so much.
     float lower, upper, scale;
     int nx, ny;
 };
-static_assert(sizeof(Primal) == 96);
+static_assert(sizeof(Primal) == 104);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const __grid_constant__ Primal p) {
     long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
@@ -34,7 +36,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const 
             flow += p.scale * (fz[0] - (slice > 0 ? fz[-pixels] : 0));
         }
         float x = p.x[first + i];
-        float next = fminf(fmaxf(x + step * (p.gradient[first + i] + flow), p.lower), p.upper);
+        float base = p.base ? p.base[first + i] : 0;
+        float next = fminf(fmaxf(x + step * (p.gradient[first + i] + flow), p.lower - base), p.upper - base);
         bool inside = !p.mask || p.mask[i] != 0;
         p.gradient[first + i] = inside ? next : 0;
         p.ahead[first + i] = inside ? 2 * next - x : 0;
@@ -45,13 +48,15 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_primal(const 
 // Mirrors `DualStep`: see `Space::dual`.
 struct Dual {
     const float *ahead;
+    // What it is added to, or null.
+    const float *base;
     // Along z, or null.
     float *fx, *fy, *fz;
     const double *steps, *relaxed;
     float weight, huber, scale;
     int nx, ny;
 };
-static_assert(sizeof(Dual) == 72);
+static_assert(sizeof(Dual) == 80);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_dual(const __grid_constant__ Dual p) {
     long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
@@ -59,9 +64,18 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_dual(const __
     float shrink = 1 / (1 + step * p.huber / p.weight);
     each(pixels, [&](long long i) {
         int column = i % p.nx;
-        const float *x = p.ahead + first + i;
-        float dx = column + 1 < p.nx ? x[1] - x[0] : 0, dy = i + p.nx < pixels ? x[p.nx] - x[0] : 0;
-        float dz = p.fz && slice + 1 < gridDim.y ? p.scale * (x[pixels] - x[0]) : 0;
+        bool right = column + 1 < p.nx, below = i + p.nx < pixels, after = p.fz && slice + 1 < gridDim.y;
+        float dx = 0, dy = 0, dz = 0;
+        // Those of the base on their own: next to a difference of it, one of what is added is not rounded away.
+        auto differ = [&](const float *x) {
+            x += first + i;
+            dx += right ? x[1] - x[0] : 0;
+            dy += below ? x[p.nx] - x[0] : 0;
+            dz += after ? x[pixels] - x[0] : 0;
+        };
+        if (p.base) differ(p.base);
+        differ(p.ahead);
+        dz *= p.scale;
         float fx = p.fx[first + i], fy = p.fy[first + i], fz = p.fz ? p.fz[first + i] : 0;
         float3 f = limited((fx + step * dx) * shrink, (fy + step * dy) * shrink, (fz + step * dz) * shrink, p.weight);
         p.fx[first + i] = fx + relaxed * (f.x - fx);
@@ -72,7 +86,9 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_dual(const __
 
 // Mirrors `BoundSums`: see `space::Bound`.
 struct Bound {
-    const float *x, *back;
+    const float *x;
+    // What x is added to, or null.
+    const float *base, *back;
     // Along z, or null.
     const float *fx, *fy, *fz, *mask, *pixels;
     // Five for each block of a slice.
@@ -82,17 +98,20 @@ struct Bound {
     float weight, huber, lower, upper, scale;
     int nx, ny;
 };
-static_assert(sizeof(Bound) == 144);
+static_assert(sizeof(Bound) == 152);
 
 extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_bound(const __grid_constant__ Bound p) {
     long long slice = blockIdx.y, pixels = (long long)p.nx * p.ny, first = slice * pixels;
     double sums[4] = {}, least = 0, weight = p.weight, huber = p.huber;
     each(pixels, [&](long long i) {
         int column = i % p.nx;
-        const float *x = p.x + first + i, *fx = p.fx + first + i, *fy = p.fy + first + i;
-        double dx = column + 1 < p.nx ? x[1] - x[0] : 0, dy = i + p.nx < pixels ? x[p.nx] - x[0] : 0;
+        const float *fx = p.fx + first + i, *fy = p.fy + first + i;
+        auto whole = [&](long long by) {
+            return (p.base ? (double)p.base[first + i + by] : 0) + p.x[first + i + by];
+        };
+        double x = whole(0), dx = column + 1 < p.nx ? whole(1) - x : 0, dy = i + p.nx < pixels ? whole(p.nx) - x : 0;
         const float *fz = p.fz ? p.fz + first + i : nullptr;
-        double dz = fz && slice + 1 < gridDim.y ? (double)p.scale * (x[pixels] - x[0]) : 0;
+        double dz = fz && slice + 1 < gridDim.y ? (double)p.scale * (whole(pixels) - x) : 0;
         auto field = [&](long long by) { return limited(fx[by], fy[by], fz ? fz[by] : 0, p.weight); };
         float3 f = field(0);
         double length = sqrt(dx * dx + dy * dy + dz * dz);
@@ -104,8 +123,8 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_bound(const _
         double left = column > 0 ? field(-1).x : 0;
         double up = i >= p.nx ? field(-p.nx).y : 0;
         double before = fz && slice > 0 ? field(-pixels).z : 0;
-        double v = left - f.x + up - f.y + p.scale * (before - f.z) - p.back[first + i], over = (double)x[0] - p.lower;
-        sums[2] += isinf(p.upper) ? v * over : fmax(v * over, v * ((double)x[0] - p.upper));
+        double v = left - f.x + up - f.y + p.scale * (before - f.z) - p.back[first + i], over = x - p.lower;
+        sums[2] += isinf(p.upper) ? v * over : fmax(v * over, v * (x - p.upper));
         double inverse = p.pixels[i];
         if (inverse > 0) {
             sums[3] += over / inverse;

@@ -3,7 +3,7 @@
 use super::iterative::Pieces;
 use super::several::on_each;
 use super::worker::AtWork;
-use crate::iterative::variation::{Course, Seen};
+use crate::iterative::variation::{Course, Seen, measured};
 use crate::slab::{Arrays, Queue};
 use crate::task::Task;
 use isocenter_base::context::{Context, Job, LogLevel};
@@ -46,7 +46,7 @@ pub(super) fn iterate(
     let Some((iteration, norms)) = task.iteration.zip(workers.iter().find_map(|gpu| gpu.norms())) else {
         fail!(Internal, "pieces that nobody has seen")
     };
-    let squares = iteration.is_poisson().then(|| context.install(|| pieces.squares()));
+    let squares = measured(iteration).map(|rows| context.install(|| pieces.squares(rows)));
     let mut course = Course::new(iteration, norms, task.geometry.slices, squares);
     let mut found = Vec::new();
     while course.next().is_some() {

@@ -154,6 +154,11 @@ impl<'a> Iteration<'a> {
         self.options.ring_weight / self.unit()
     }
 
+    /// The root of the caller's mean weight over the largest.
+    pub(crate) fn mean_root(&self) -> f64 {
+        self.given.map_or(1.0, |given| (given.mean / given.largest).sqrt())
+    }
+
     /// Norms of the weighted pair, or more than those.
     pub(crate) fn weighted(&self, norms: Norms) -> Norms {
         let largest = self.given.map_or(1.0, |given| given.largest);

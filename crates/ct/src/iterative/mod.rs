@@ -6,11 +6,13 @@
 //! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM), [`variation`] and [`fista`], whose steps go by
 //!    [`norms`];
 //!    [`rings`] finds the detector's offsets with the image;
+//!    [`base`] keeps what is added to an image apart from it;
 //! 5. [`iteration`]: a call's; [`history`]: what the iterations found; [`kept`]: what is kept from call to call.
 //!
 //! Slices are worked on side by side and are independent: each has step lengths and an end of its own, so that results do not depend
 //! on how slices are shared out. But for total variation of the volume: that has all slices together.
 
+mod base;
 mod cgls;
 mod fista;
 pub(super) mod history;
@@ -57,6 +59,11 @@ impl Iteration<'_> {
     pub(super) fn weights(&self) -> Option<[Rows; 2]> {
         let first = self.method_needs().rows;
         (self.options.weighting != Weighting::Uniform).then_some([Rows(first), Rows(first + 1)])
+    }
+
+    /// Those of weights that are made of the data.
+    pub(super) fn roots_of_data(&self) -> Option<Rows> {
+        self.weights().filter(|_| self.options.weighting == Weighting::Transmission).map(|[roots, _]| roots)
     }
 
     fn method_needs(&self) -> Needs {

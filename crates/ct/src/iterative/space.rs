@@ -31,6 +31,12 @@ pub(crate) struct Fields {
     pub(crate) depth: Option<Depth>,
 }
 
+impl Fields {
+    pub(crate) fn all(self) -> impl Iterator<Item = Image> {
+        self.plane.into_iter().chain(self.depth.map(|depth| depth.field))
+    }
+}
+
 /// The dual of differences to the next slice, 0 at the last.
 #[derive(Clone, Copy)]
 pub(crate) struct Depth {
@@ -43,6 +49,8 @@ pub(crate) struct Depth {
 #[derive(Clone, Copy)]
 pub(crate) struct Primal {
     pub(crate) image: Image,
+    /// What images are to be added to, if they are not whole: see [`Base`](super::base::Base).
+    pub(crate) base: Option<Image>,
     /// -A^T q, and the next image afterwards.
     pub(crate) gradient: Image,
     pub(crate) ahead: Image,
@@ -56,6 +64,8 @@ pub(crate) struct Primal {
 #[derive(Clone, Copy)]
 pub(crate) struct Dual {
     pub(crate) ahead: Image,
+    /// As of [`Primal`].
+    pub(crate) base: Option<Image>,
     pub(crate) fields: Fields,
     pub(crate) step: Sum,
     pub(crate) relaxed: Sum,
@@ -74,6 +84,8 @@ pub(crate) struct Penalty {
 #[derive(Clone, Copy)]
 pub(crate) struct Bound {
     pub(crate) image: Image,
+    /// As of [`Primal`].
+    pub(crate) base: Option<Image>,
     pub(crate) back: Image,
     pub(crate) fields: Fields,
     pub(crate) penalty: Penalty,
@@ -122,9 +134,11 @@ pub(crate) struct Limit {
 #[derive(Clone, Copy)]
 pub(crate) struct Hasten {
     pub(crate) image: Image,
+    /// What images are to be added to.
+    pub(crate) base: Image,
     /// Where the gradient was taken.
     pub(crate) ahead: Image,
-    /// A^T (b - A ahead), or A^T A ahead where `back` has A^T b.
+    /// A^T (b - A ahead), or what is taken from `back` for it.
     pub(crate) gradient: Image,
     pub(crate) back: Option<Image>,
     /// Of |x|^2 / 2.
@@ -140,15 +154,14 @@ pub(crate) struct Hasten {
 #[derive(Clone, Copy)]
 pub(crate) struct Excess {
     pub(crate) image: Image,
-    /// As of [`Hasten`], at the image.
+    /// As of [`Hasten`].
+    pub(crate) base: Image,
+    /// A^T (b - A image)
     pub(crate) gradient: Image,
-    pub(crate) back: Option<Image>,
     pub(crate) weight: f32,
-    /// All added to. The sum over pixels of the largest v (x - z) - weight (x - z)^2 / 2 for z within the bounds, v the gradient.
+    /// Both added to. The sum over pixels of the largest v (x - z) - weight (x - z)^2 / 2 for z within the bounds, v the gradient.
     pub(crate) excess: Sum,
-    /// <image, back + A^T (b - A image)>, where there is `back`.
-    pub(crate) product: Sum,
-    /// |image|^2
+    /// |image|^2, of the whole image.
     pub(crate) length: Sum,
 }
 
@@ -214,6 +227,8 @@ pub(crate) trait Space {
 
     /// image = image + step C by within the bounds, with the pixels' factors C of a subset.
     fn relax(&mut self, subset: usize, image: Image, by: Image, step: f32) -> Result<()>;
+    /// image = image + by within the bounds, inside the mask.
+    fn join(&mut self, image: Image, by: Image) -> Result<()>;
     /// image = image C by within the bounds, where C is not 0.
     fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()>;
     /// image = 0 where the pixels' factors of all subsets are 0; `spare` is overwritten.

@@ -12,6 +12,8 @@ pub(crate) struct RayWeights {
     pub(crate) roots: Vec<f32>,
     /// In `unit`: 1 to 4.
     pub(crate) largest: f64,
+    /// In `unit`.
+    pub(crate) mean: f64,
     /// A power of 4, so that nothing is rounded: what is made of small or large weights leaves f32.
     pub(crate) unit: f64,
 }
@@ -47,6 +49,7 @@ impl RayWeights {
         // Those that are nothing beside others may become 0.
         roots.iter_mut().for_each(|v| *v = (f64::from(*v) / root) as f32);
         let unit = root * root;
-        Ok(Self { roots, largest: largest / unit, unit })
+        let mean = roots.iter().map(|v| f64::from(*v).powi(2)).sum::<f64>() / roots.len() as f64;
+        Ok(Self { roots, largest: largest / unit, mean, unit })
     }
 }

@@ -5,7 +5,7 @@ use crate::iterative::Iteration;
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::cpu::simd::{Plain, vectorised};
 
-/// A^T (b - A x); or A^T A x, and A^T b.
+/// A^T (b - A x); or what is taken from `back` for it.
 #[derive(Clone, Copy)]
 pub(super) struct Gradient<'a> {
     pub(super) of: &'a [f32],
@@ -34,7 +34,7 @@ impl Plane {
     pub(super) fn hasten(
         &self,
         iteration: &Iteration,
-        [x, ahead]: [&mut [f32]; 2],
+        ([x, ahead], base): ([&mut [f32]; 2], &[f32]),
         (gradient, weight): (Gradient, f32),
         [steps, parts]: [&[f32]; 2],
     ) -> Vec<f64> {
@@ -48,8 +48,9 @@ impl Plane {
                 let inside = inside.start * lanes..inside.end * lanes;
                 let gradient = gradient.part(k * row + inside.start, inside.len());
                 let [steps, parts] = [&steps[own.clone()], &parts[own]].map(wide);
+                let base = &base[k * row + inside.start..][..inside.len()];
                 let (x, ahead) = (&mut x[inside.clone()], &mut ahead[inside]);
-                vectorised(self.level, HastenRow { x, ahead, gradient, weight, steps, parts, bounds })
+                vectorised(self.level, HastenRow { x, ahead, base, gradient, weight, steps, parts, bounds })
             })
             .collect();
         let mut sums = vec![0.0; x.len() / (row * ny) * lanes];
@@ -60,20 +61,25 @@ impl Plane {
         sums
     }
 
-    /// Of each lane the three numbers of [`Excess`].
+    /// Of each lane the two numbers of [`Excess`].
     ///
     /// [`Excess`]: crate::iterative::space::Excess
-    pub(super) fn excess(&self, iteration: &Iteration, x: &[f32], gradient: Gradient, weight: f32) -> Vec<[f64; 3]> {
+    pub(super) fn excess(
+        &self,
+        iteration: &Iteration,
+        [image, base, gradient]: [&[f32]; 3],
+        weight: f32,
+    ) -> Vec<[f64; 2]> {
         let (row, ny, lanes) = (self.row(), self.ny, self.lanes);
         let [lower, upper] = iteration.options.bounds.map(|b| f64::from(b as f32));
         let weight = f64::from(weight);
         let one = |k: usize| {
-            let (x, gradient) = (&x[k * row..][..row], gradient.part(k * row, row));
+            let [image, base, gradient] = [image, base, gradient].map(|of| &of[k * row..][..row]);
             let inside = iteration.mask.inside(k % ny);
-            let mut sums = vec![[0.0; 3]; lanes];
+            let mut sums = vec![[0.0; 2]; lanes];
             for e in inside.start * lanes..inside.end * lanes {
-                let (x, descent) = (f64::from(x[e]), f64::from(gradient.at(e)));
-                let v = weight * x - descent;
+                let x = f64::from(base[e]) + f64::from(image[e]);
+                let v = weight * x - f64::from(gradient[e]);
                 // The best within the bounds; a step to infinity is one of 0 where nothing pulls.
                 let best = if weight > 0.0 {
                     (x - v / weight).clamp(lower, upper)
@@ -88,17 +94,16 @@ impl Plane {
                 // 0 times a step to infinity is no number.
                 let bent = if weight > 0.0 { 0.5 * weight * (x - best).powi(2) } else { 0.0 };
                 sums[0] += v * (x - best) - bent;
-                sums[1] += gradient.back.map_or(0.0, |back| x * (f64::from(back[e]) + descent));
-                sums[2] += x * x;
+                sums[1] += x * x;
             }
             sums
         };
-        let groups = x.len() / (row * ny);
-        let rows: Vec<Vec<[f64; 3]>> = (0..groups * ny).into_par_iter().map(one).collect();
-        let mut all = vec![[0.0; 3]; groups * lanes];
+        let groups = image.len() / (row * ny);
+        let rows: Vec<Vec<[f64; 2]>> = (0..groups * ny).into_par_iter().map(one).collect();
+        let mut all = vec![[0.0; 2]; groups * lanes];
         for (k, sums) in rows.iter().enumerate() {
             for (all, sum) in all[k / ny * lanes..].iter_mut().zip(sums) {
-                (0..3).for_each(|n| all[n] += sum[n]);
+                (0..2).for_each(|n| all[n] += sum[n]);
             }
         }
         all
@@ -114,6 +119,7 @@ fn wide(lanes: &[f32]) -> [f32; SIDE] {
 struct HastenRow<'a> {
     x: &'a mut [f32],
     ahead: &'a mut [f32],
+    base: &'a [f32],
     gradient: Gradient<'a>,
     weight: f32,
     steps: [f32; SIDE],
@@ -126,14 +132,14 @@ impl Plain for HastenRow<'_> {
 
     #[inline(always)]
     fn run(self) -> [f64; SIDE] {
-        let Self { x, ahead, gradient, weight, steps, parts, bounds } = self;
+        let Self { x, ahead, base, gradient, weight, steps, parts, bounds } = self;
         let mut turned = [0.0; SIDE];
-        let all = x.chunks_mut(SIDE).zip(ahead.chunks_mut(SIDE));
-        for (k, (x, ahead)) in all.enumerate() {
+        let all = x.chunks_mut(SIDE).zip(ahead.chunks_mut(SIDE)).zip(base.chunks(SIDE));
+        for (k, ((x, ahead), base)) in all.enumerate() {
             let gradient = gradient.part(k * SIDE, x.len());
             for l in 0..x.len() {
-                let descent = gradient.at(l) - weight * ahead[l];
-                let next = (ahead[l] + steps[l] * descent).max(bounds[0]).min(bounds[1]);
+                let descent = gradient.at(l) - weight * (base[l] + ahead[l]);
+                let next = (ahead[l] + steps[l] * descent).max(bounds[0] - base[l]).min(bounds[1] - base[l]);
                 // A step of 0 is that of a slice that has ended.
                 let runs = steps[l] > 0.0;
                 let moved = if runs { next - x[l] } else { 0.0 };

@@ -354,6 +354,11 @@ impl Space for Resident<'_> {
         self.change_image([image, by], Shared::Pixels(subset), self.ones(), None, Relax { step, bounds })
     }
 
+    fn join(&mut self, image: Image, by: Image) -> Result<()> {
+        let bounds = self.iteration.options.bounds.map(|b| b as f32);
+        self.change_image([image, by], Shared::Mask, self.ones(), None, Relax { step: 1.0, bounds })
+    }
+
     fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()> {
         let bounds = self.iteration.options.bounds.map(|b| b as f32);
         self.change_image([image, by], Shared::Pixels(subset), self.ones(), None, Multiply { bounds })
@@ -411,11 +416,16 @@ impl Space for Resident<'_> {
         let [steps, relaxed] = [step.step, step.relaxed].map(|sum| self.factors_of(sum));
         let taken = self.take_fields(step.fields);
         let fields = (taken.0.each_ref().map(|f| &**f), taken.1.as_ref().map(|(f, scale)| (&**f, *scale)));
+        let base = step.base.map(|base| std::mem::take(&mut self.images[base.0]));
         let slices = self.plane();
         let parts = self.images.get_disjoint_mut([step.image.0, step.gradient.0, step.ahead.0]);
         let Ok(images) = parts else { fail!(Internal, "images that are not three") };
-        slices.primal(self.iteration, images.map(|image| &mut **image), fields, [&steps, &relaxed], bounds);
+        let images = (images.map(|image| &mut **image), base.as_deref());
+        slices.primal(self.iteration, images, fields, [&steps, &relaxed], bounds);
         self.put_back(step.fields, taken);
+        if let Some((place, base)) = step.base.zip(base) {
+            self.images[place.0] = base;
+        }
         Ok(())
     }
 
@@ -423,7 +433,8 @@ impl Space for Resident<'_> {
         let [steps, relaxed] = [step.step, step.relaxed].map(|sum| self.factors_of(sum));
         let mut taken = self.take_fields(step.fields);
         let fields = (taken.0.each_mut().map(|f| &mut **f), taken.1.as_mut().map(|(f, scale)| (&mut **f, *scale)));
-        self.plane().dual(self.images[step.ahead.0], fields, [&steps, &relaxed], step.penalty);
+        let images = (&*self.images[step.ahead.0], step.base.map(|base| &*self.images[base.0]));
+        self.plane().dual(images, fields, [&steps, &relaxed], step.penalty);
         self.put_back(step.fields, taken);
         Ok(())
     }
@@ -432,7 +443,7 @@ impl Space for Resident<'_> {
         let image = |image: Image| &*self.images[image.0];
         let Fields { plane, depth } = bound.fields;
         let fields = (plane.map(image), depth.map(|d| (image(d.field), d.scale)));
-        let images = [bound.image, bound.back].map(image);
+        let images = ([bound.image, bound.back].map(image), bound.base.map(image));
         let found = self.plane().bound(self.iteration, images, fields, &self.factors.pixels[0], bound.penalty);
         let sums = [bound.variation, bound.duality, bound.bounds, bound.mass];
         for (k, sum) in sums.into_iter().enumerate() {
@@ -489,10 +500,12 @@ impl Space for Resident<'_> {
         let [steps, parts] = [of.step, of.part].map(|sum| self.factors_of(sum));
         let plane = self.plane();
         let back = of.back.map(|back| std::mem::take(&mut self.images[back.0]));
+        let base = std::mem::take(&mut self.images[of.base.0]);
         let taken = self.images.get_disjoint_mut([of.image.0, of.ahead.0, of.gradient.0]);
         let Ok([x, ahead, gradient]) = taken else { fail!(Internal, "images that are not three") };
         let gradient = Gradient { of: gradient, back: back.as_deref() };
-        let turned = plane.hasten(self.iteration, [x, ahead], (gradient, of.weight), [&steps, &parts]);
+        let turned = plane.hasten(self.iteration, ([x, ahead], base), (gradient, of.weight), [&steps, &parts]);
+        self.images[of.base.0] = base;
         if let Some((place, back)) = of.back.zip(back) {
             self.images[place.0] = back;
         }
@@ -501,9 +514,9 @@ impl Space for Resident<'_> {
     }
 
     fn excess(&mut self, of: Excess) -> Result<()> {
-        let gradient = Gradient { of: &*self.images[of.gradient.0], back: of.back.map(|back| &*self.images[back.0]) };
-        let found = self.plane().excess(self.iteration, &*self.images[of.image.0], gradient, of.weight);
-        for (k, sum) in [of.excess, of.product, of.length].into_iter().enumerate() {
+        let images = [of.image, of.base, of.gradient].map(|image| &*self.images[image.0]);
+        let found = self.plane().excess(self.iteration, images, of.weight);
+        for (k, sum) in [of.excess, of.length].into_iter().enumerate() {
             self.sum_mut(sum).iter_mut().zip(&found).for_each(|(sum, found)| *sum += found[k]);
         }
         Ok(())

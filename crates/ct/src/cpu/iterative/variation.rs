@@ -37,7 +37,7 @@ impl Plane {
     pub(super) fn primal(
         &self,
         iteration: &Iteration,
-        [x, gradient, ahead]: [&mut [f32]; 3],
+        ([x, gradient, ahead], base): ([&mut [f32]; 3], Option<&[f32]>),
         ([fx, fy], depth): ([&[f32]; 2], Deep<&[f32]>),
         [steps, relaxed]: [&[f32]; 2],
         bounds: [f32; 2],
@@ -46,7 +46,9 @@ impl Plane {
         let images =
             x.par_chunks_exact_mut(row).zip(gradient.par_chunks_exact_mut(row)).zip(ahead.par_chunks_exact_mut(row));
         let shifted = || vec![0.0; if depth.is_some() { row } else { 0 }];
+        let zeros = vec![0.0; if base.is_some() { 0 } else { row }];
         images.enumerate().for_each_init(shifted, |before, (k, ((x, gradient), ahead))| {
+            let base = base.map_or(&zeros[..], |base| &base[k * row..][..row]);
             let (group, i) = (k / ny, k % ny);
             if let Some((fz, scale)) = depth {
                 self.row_before(fz, k, before);
@@ -59,7 +61,7 @@ impl Plane {
             let fields = [&fx[k * row..][..row], &fy[k * row..][..row], above];
             vectorised(
                 self.level,
-                PrimalRow { x, gradient, ahead, fields, lanes, steps: &steps, relaxed: &relaxed, bounds },
+                PrimalRow { x, base, gradient, ahead, fields, lanes, steps: &steps, relaxed: &relaxed, bounds },
             );
             let inside = iteration.mask.inside(i);
             for row in [x, gradient, ahead] {
@@ -74,34 +76,47 @@ impl Plane {
     /// [`Space::dual`]: crate::iterative::space::Space::dual
     pub(super) fn dual(
         &self,
-        ahead: &[f32],
+        (ahead, base): (&[f32], Option<&[f32]>),
         ([fx, fy], depth): ([&mut [f32]; 2], Deep<&mut [f32]>),
         [steps, relaxed]: [&[f32]; 2],
         penalty: Penalty,
     ) {
         let (row, ny, lanes) = (self.row(), self.ny, self.lanes);
         let fields = fx.par_chunks_exact_mut(row).zip(fy.par_chunks_exact_mut(row));
-        let one = |k: usize, fx: &mut [f32], fy: &mut [f32], deep: Option<DeepRow>| {
-            let (group, i) = (k / ny, k % ny);
-            let own = group * lanes..(group + 1) * lanes;
+        let zeros = vec![0.0; if base.is_some() { 0 } else { row }];
+        let one = |k: usize, fx: &mut [f32], fy: &mut [f32], deep: Deep<&mut [f32]>, [after, base_after]: [&[f32]; 2]| {
+            let own = k / ny * lanes..(k / ny + 1) * lanes;
             let [steps, relaxed] = [&steps[own.clone()], &relaxed[own]].map(|v| along(v, row));
-            let here = &ahead[k * row..][..row];
-            // The last row is its own next one.
-            let below = if i + 1 < ny { &ahead[(k + 1) * row..][..row] } else { here };
-            let row = DualRow { here, below, fx, fy, deep, lanes, steps: &steps, relaxed: &relaxed, penalty };
+            let base = match base {
+                Some(base) => self.near(base, k, base_after),
+                None => Near { here: &zeros, below: &zeros, after: &zeros },
+            };
+            let ahead = self.near(ahead, k, after);
+            let row = DualRow { ahead, base, fx, fy, deep, lanes, steps: &steps, relaxed: &relaxed, penalty };
             vectorised(self.level, row);
         };
         let Some((fz, scale)) = depth else {
-            return fields.enumerate().for_each(|(k, (fx, fy))| one(k, fx, fy, None));
+            return fields.enumerate().for_each(|(k, (fx, fy))| one(k, fx, fy, None, [&[]; 2]));
         };
         let all = fields.zip(fz.par_chunks_exact_mut(row)).enumerate();
         all.for_each_init(
-            || vec![0.0; row],
-            |next, (k, ((fx, fy), field))| {
-                self.row_after(ahead, k, next);
-                one(k, fx, fy, Some(DeepRow { next, field, scale }));
+            || [vec![0.0; row], vec![0.0; row]],
+            |[after, base_after], (k, ((fx, fy), field))| {
+                self.row_after(ahead, k, after);
+                if let Some(base) = base {
+                    self.row_after(base, k, base_after);
+                }
+                one(k, fx, fy, Some((field, scale)), [after, base_after]);
             },
         );
+    }
+
+    /// Row `k`, with that of the slices after these.
+    fn near<'a>(&self, image: &'a [f32], k: usize, after: &'a [f32]) -> Near<'a> {
+        let row = self.row();
+        let here = &image[k * row..][..row];
+        // The last row is its own next one.
+        Near { here, below: if k % self.ny + 1 < self.ny { &image[(k + 1) * row..][..row] } else { here }, after }
     }
 
     /// A row of the slices before these; 0 before the first.
@@ -150,7 +165,7 @@ impl Plane {
     pub(super) fn bound(
         &self,
         iteration: &Iteration,
-        [x, back]: [&[f32]; 2],
+        ([x, back], base): ([&[f32]; 2], Option<&[f32]>),
         ([fx, fy], depth): ([&[f32]; 2], Deep<&[f32]>),
         pixels: &[f32],
         penalty: Penalty,
@@ -158,10 +173,10 @@ impl Plane {
         let (row, ny, lanes) = (self.row(), self.ny, self.lanes);
         let bounds = iteration.options.bounds.map(|b| b as f32);
         let (weight, huber) = (f64::from(penalty.weight), f64::from(penalty.huber));
+        let whole = |e: usize| f64::from(x[e]) + base.map_or(0.0, |base| f64::from(base[e]));
         let one = |k: usize| {
             let i = k % ny;
-            let (here, back) = (&x[k * row..][..row], &back[k * row..][..row]);
-            let below = if i + 1 < ny { &x[(k + 1) * row..][..row] } else { here };
+            let back = &back[k * row..][..row];
             let field = |at: usize| {
                 let fz = depth.map_or(0.0, |(fz, _)| fz[at]);
                 limited([fx[at], fy[at], fz], penalty).map(f64::from)
@@ -170,16 +185,17 @@ impl Plane {
             let mut sums = vec![[0.0f64; 5]; lanes];
             for e in 0..row {
                 let (j, sums) = (e / lanes, &mut sums[e % lanes]);
-                let next = if j + 1 < self.nx { here[e + lanes] } else { here[e] };
                 let at = k * row + e;
+                let here = whole(at);
                 let (mut dz, mut from_before, mut scale) = (0.0, 0.0, 0.0);
                 if let Some((_, counts)) = depth {
                     let [after, before] = self.steps_along_z(k, e % lanes);
                     scale = f64::from(counts);
-                    dz = after.map_or(0.0, |step| scale * f64::from(x[at.wrapping_add_signed(step)] - here[e]));
+                    dz = after.map_or(0.0, |step| scale * (whole(at.wrapping_add_signed(step)) - here));
                     from_before = before.map_or(0.0, |step| scale * field(at.wrapping_add_signed(step))[2]);
                 }
-                let [dx, dy] = [f64::from(next - here[e]), f64::from(below[e] - here[e])];
+                let dx = if j + 1 < self.nx { whole(at + lanes) - here } else { 0.0 };
+                let dy = if i + 1 < ny { whole(at + row) - here } else { 0.0 };
                 let [px, py, pz] = field(at);
                 let length = (dx * dx + dy * dy + dz * dz).sqrt();
                 let variation =
@@ -193,11 +209,11 @@ impl Plane {
                 let left = if j > 0 { field(at - lanes)[0] } else { 0.0 };
                 let up = if i > 0 { field(at - row)[1] } else { 0.0 };
                 let v = left - px + up - py + (from_before - scale * pz) - f64::from(back[e]);
-                let gain = v * f64::from(here[e] - bounds[0]);
-                sums[2] += if bounds[1].is_finite() { gain.max(v * f64::from(here[e] - bounds[1])) } else { gain };
+                let [above, below] = bounds.map(|bound| here - f64::from(bound));
+                sums[2] += if bounds[1].is_finite() { (v * above).max(v * below) } else { v * above };
                 let inverse = f64::from(pixels[i * self.nx + j]);
                 if inverse > 0.0 {
-                    sums[3] += f64::from(here[e] - bounds[0]) / inverse;
+                    sums[3] += above / inverse;
                     sums[4] = sums[4].min(v * inverse);
                 } else if v < 0.0 {
                     // No ray sees it: nothing that moves rays helps.
@@ -252,6 +268,7 @@ impl Plain for Flow<'_> {
 /// One row of [`Plane::primal`].
 struct PrimalRow<'a> {
     x: &'a mut [f32],
+    base: &'a [f32],
     gradient: &'a mut [f32],
     ahead: &'a mut [f32],
     /// Along x; along y, of this row and of the one before, of which the first row has none.
@@ -267,16 +284,16 @@ impl Plain for PrimalRow<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { x, gradient, ahead, fields: [fx, fy, above], lanes, steps, relaxed, bounds } = self;
+        let Self { x, base, gradient, ahead, fields: [fx, fy, above], lanes, steps, relaxed, bounds } = self;
         let n = x.len();
         // -D^T y: what flows in from the pixels before, less what flows out.
         let out = gradient.iter_mut().zip(fx.iter().zip(fy));
         out.for_each(|(g, (fx, fy))| *g += fx + fy);
         gradient[lanes.min(n)..].iter_mut().zip(fx).for_each(|(g, before)| *g -= before);
         gradient.iter_mut().zip(above).for_each(|(g, before)| *g -= before);
-        let all = x.iter_mut().zip(gradient).zip(ahead).zip(steps.iter().zip(relaxed));
-        for (((x, gradient), ahead), (step, relaxed)) in all {
-            let next = (*x + step * *gradient).max(bounds[0]).min(bounds[1]);
+        let all = x.iter_mut().zip(base).zip(gradient).zip(ahead).zip(steps.iter().zip(relaxed));
+        for ((((x, base), gradient), ahead), (step, relaxed)) in all {
+            let next = (*x + step * *gradient).max(bounds[0] - base).min(bounds[1] - base);
             *ahead = 2.0 * next - *x;
             *gradient = next;
             *x += relaxed * (next - *x);
@@ -284,24 +301,25 @@ impl Plain for PrimalRow<'_> {
     }
 }
 
-/// One row of [`Plane::dual`].
-struct DualRow<'a> {
+/// A row of an image, the next one, and that of the slices after.
+#[derive(Clone, Copy)]
+struct Near<'a> {
     here: &'a [f32],
     below: &'a [f32],
+    after: &'a [f32],
+}
+
+/// One row of [`Plane::dual`].
+struct DualRow<'a> {
+    ahead: Near<'a>,
+    base: Near<'a>,
     fx: &'a mut [f32],
     fy: &'a mut [f32],
-    deep: Option<DeepRow<'a>>,
+    deep: Deep<&'a mut [f32]>,
     lanes: usize,
     steps: &'a [f32],
     relaxed: &'a [f32],
     penalty: Penalty,
-}
-
-/// Along z.
-struct DeepRow<'a> {
-    next: &'a [f32],
-    field: &'a mut [f32],
-    scale: f32,
 }
 
 impl Plain for DualRow<'_> {
@@ -309,9 +327,9 @@ impl Plain for DualRow<'_> {
 
     #[inline(always)]
     fn run(self) {
-        let Self { here, below, fx, fy, deep, lanes, steps, relaxed, penalty } = self;
+        let Self { ahead, base, fx, fy, deep, lanes, steps, relaxed, penalty } = self;
         let Penalty { weight, huber } = penalty;
-        let n = here.len();
+        let n = ahead.here.len();
         let whole = n - lanes.min(n);
         let step = |fx: &mut f32, fy: &mut f32, fz: &mut f32, [dx, dy, dz]: [f32; 3], step: f32, relaxed: f32| {
             let shrink = 1.0 / (1.0 + step * huber / weight);
@@ -321,24 +339,30 @@ impl Plain for DualRow<'_> {
             *fy += relaxed * (y - *fy);
             *fz += relaxed * (z - *fz);
         };
+        // Those of the base on their own: next to a difference of it, one of what is added is not rounded away.
+        let along_x = |e: usize| {
+            (base.here[e + lanes] - base.here[e]) + (ahead.here[e + lanes] - ahead.here[e])
+        };
+        let along_y = |e: usize| (base.below[e] - base.here[e]) + (ahead.below[e] - ahead.here[e]);
         match deep {
             None => {
                 for e in 0..whole {
-                    let d = [here[e + lanes] - here[e], below[e] - here[e], 0.0];
+                    let d = [along_x(e), along_y(e), 0.0];
                     step(&mut fx[e], &mut fy[e], &mut 0.0, d, steps[e], relaxed[e]);
                 }
                 for e in whole..n {
-                    let d = [0.0, below[e] - here[e], 0.0];
+                    let d = [0.0, along_y(e), 0.0];
                     step(&mut fx[e], &mut fy[e], &mut 0.0, d, steps[e], relaxed[e]);
                 }
             }
-            Some(DeepRow { next, field, scale }) => {
+            Some((field, scale)) => {
+                let along_z = |e: usize| (base.after[e] - base.here[e]) + (ahead.after[e] - ahead.here[e]);
                 for e in 0..whole {
-                    let d = [here[e + lanes] - here[e], below[e] - here[e], scale * (next[e] - here[e])];
+                    let d = [along_x(e), along_y(e), scale * along_z(e)];
                     step(&mut fx[e], &mut fy[e], &mut field[e], d, steps[e], relaxed[e]);
                 }
                 for e in whole..n {
-                    let d = [0.0, below[e] - here[e], scale * (next[e] - here[e])];
+                    let d = [0.0, along_y(e), scale * along_z(e)];
                     step(&mut fx[e], &mut fy[e], &mut field[e], d, steps[e], relaxed[e]);
                 }
             }

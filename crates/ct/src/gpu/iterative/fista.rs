@@ -11,6 +11,7 @@ use isocenter_base::gpu::{Launch, mirrored};
 #[derive(Clone, Copy, Debug)]
 struct HastenStep {
     x: u64,
+    base: u64,
     ahead: u64,
     gradient: u64,
     back: u64,
@@ -25,19 +26,18 @@ struct HastenStep {
     upper: f32,
     pixels: i32,
 }
-mirrored!(HastenStep, 96);
+mirrored!(HastenStep, 104);
 
 /// Mirrors `Excess`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct ExcessSums {
     x: u64,
+    base: u64,
     gradient: u64,
-    back: u64,
     mask: u64,
     parts: u64,
     excess: u64,
-    product: u64,
     length: u64,
     done: u64,
     weight: f32,
@@ -45,7 +45,7 @@ struct ExcessSums {
     upper: f32,
     pixels: i32,
 }
-mirrored!(ExcessSums, 88);
+mirrored!(ExcessSums, 80);
 
 /// Mirrors `Quicken`.
 #[repr(C)]
@@ -73,6 +73,7 @@ impl Fista<'_, '_> {
         let v = self.0.vectors;
         let step = HastenStep {
             x: self.0.image_at(of.image),
+            base: self.0.image_at(of.base),
             ahead: self.0.image_at(of.ahead),
             gradient: self.0.image_at(of.gradient),
             back: of.back.map_or(0, |back| self.0.image_at(back)),
@@ -95,12 +96,11 @@ impl Fista<'_, '_> {
         let v = self.0.vectors;
         let sums = ExcessSums {
             x: self.0.image_at(of.image),
+            base: self.0.image_at(of.base),
             gradient: self.0.image_at(of.gradient),
-            back: of.back.map_or(0, |back| self.0.image_at(back)),
             mask: self.0.mask_at(),
             parts: v.parts(self.0.at),
             excess: self.0.sum_at(of.excess),
-            product: self.0.sum_at(of.product),
             length: self.0.sum_at(of.length),
             done: v.done(self.0.at),
             weight: of.weight,
@@ -108,9 +108,9 @@ impl Fista<'_, '_> {
             upper,
             pixels: v.pixels as i32,
         };
-        // Three parts a block, where there is room for as many as other sums have blocks.
+        // Two parts a block, where there is room for as many as other sums have blocks.
         let wide = over(v.pixels, v.slices);
-        let launch = Launch { grid: [wide.grid[0].min(v.parts / 3), wide.grid[1], 1], ..wide };
+        let launch = Launch { grid: [wide.grid[0].min(v.parts / 2), wide.grid[1], 1], ..wide };
         self.0.queue(&self.0.kernels()?.fista.excess, launch, &sums)
     }
 

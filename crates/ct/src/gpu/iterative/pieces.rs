@@ -4,8 +4,8 @@
 
 use crate::geometry::Geometry;
 use crate::iterative::Iteration;
-use crate::iterative::space::DATA;
-use crate::iterative::variation::{NEXT, REACH, Vector, lasting};
+use crate::iterative::space::Rows;
+use crate::iterative::variation::{Course, NEXT, REACH, Vector, lasting};
 use isocenter_base::array::transfer::{Block, Transfer};
 use isocenter_base::array::{DType, Layout};
 use isocenter_base::context::Context;
@@ -66,7 +66,7 @@ fn shape(g: &Geometry, vector: Vector) -> [usize; 2] {
 
 /// What the host keeps.
 fn vectors(iteration: &Iteration) -> impl Iterator<Item = Vector> {
-    lasting(iteration).chain([Vector::Rows(DATA), Vector::Image(NEXT)])
+    lasting(iteration).chain([Vector::Image(NEXT)])
 }
 
 /// Pieces of up to `largest` slices with their margins, which is [`LEAST`] or more, and as many as there are GPUs, at least.
@@ -168,11 +168,11 @@ impl Pieces {
         Ok(())
     }
 
-    /// Of Poisson data, of each slice, the sum of their squares.
-    pub(in crate::gpu) fn squares(&self) -> Vec<f64> {
+    /// Of rows, of each slice, the sum of their squares.
+    pub(in crate::gpu) fn squares(&self, rows: Rows) -> Vec<f64> {
         let of = |k: usize| {
             let piece = self.lock(k);
-            let data = piece.values.iter().find(|v| v.vector == Vector::Rows(DATA));
+            let data = piece.values.iter().find(|v| v.vector == Vector::Rows(rows));
             let slices =
                 data.map_or(&[][..], |v| &v.values[piece.own.start * v.of_slice()..piece.own.end * v.of_slice()]);
             let each = data.map_or(1, Values::of_slice);
@@ -212,13 +212,13 @@ fn copy(from: &[f32], to: &mut [f32]) {
 }
 
 impl Piece {
-    /// Vectors that go to the device, and those that come back: the data stay, and the next image comes.
+    /// Vectors that go to the device, and those that come back.
     pub(super) fn going(&self) -> impl Iterator<Item = Vector> {
         self.values.iter().map(|v| v.vector).filter(|v| *v != Vector::Image(NEXT))
     }
 
-    pub(super) fn coming(&self) -> impl Iterator<Item = Vector> {
-        self.values.iter().map(|v| v.vector).filter(|v| *v != Vector::Rows(DATA))
+    pub(super) fn coming(&self, course: &Course) -> impl Iterator<Item = Vector> {
+        self.values.iter().map(|v| v.vector).filter(|v| course.changes(*v))
     }
 
     /// First slice, and how many there are, with the margins.

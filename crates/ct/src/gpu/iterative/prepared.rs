@@ -91,7 +91,8 @@ impl Prepared {
             unsafe { self.begin(state, (slab, ends), [vectors.image(at, X), vectors.rows(at, DATA)], stream)? };
         let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
         let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
-        space.weigh_data(self.given.as_ref())?;
+        space.fill_roots(self.given.as_ref())?;
+        space.weigh_data()?;
         iteration.run(&mut space)?;
         space.finish()?;
         // SAFETY: by this function's contract.
@@ -117,9 +118,15 @@ impl Prepared {
         // SAFETY: as for `run`; the stream has passed before anything is read.
         unsafe {
             let replaced = self.begin(state, (slab, ends), [image, rows], stream)?;
+            let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
+            let space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
+            space.fill_roots(self.given.as_ref())?;
+            space.weigh_data()?;
             stream.synchronize()?;
             pieces.fill((slab.context, down), Vector::Image(X), slices.clone(), image)?;
-            pieces.fill((slab.context, down), Vector::Rows(DATA), slices, rows)?;
+            for rows in [DATA].into_iter().chain(slab.iteration.roots_of_data()) {
+                pieces.fill((slab.context, down), Vector::Rows(rows), slices.clone(), vectors.rows(at, rows))?;
+            }
             Ok(replaced)
         }
     }
@@ -149,11 +156,13 @@ impl Prepared {
         up.stream.synchronize()?;
         let factors = self.factors.as_ref().unwrap_or(&NO_FACTORS);
         let mut space = self.space(slab, at, &vectors, (state, &mut scratch.lines), stream, factors);
-        space.weigh_data(self.given.as_ref())?;
+        if self.given.is_some() {
+            space.fill_roots(self.given.as_ref())?;
+        }
         let seen = course.stretch(&mut space, piece.slices.clone())?;
         stream.synchronize()?;
         let owned = piece.owned();
-        let coming: Vec<Vector> = piece.coming().collect();
+        let coming: Vec<Vector> = piece.coming(course).collect();
         for vector in coming {
             // SAFETY: as above.
             unsafe { piece.download((context, down), vector, owned.clone(), (first, place(vector)))? };

@@ -153,11 +153,11 @@ impl Resident<'_> {
         self.launch(|k| &k.times, self.row_change(rows, by, None))
     }
 
-    /// Fills the roots of rays' weights, and multiplies the data by them; `given` has the caller's, (view, bin), on the device.
-    pub(super) fn weigh_data(&self, given: Option<&DeviceMemory>) -> Result<()> {
+    /// Fills the roots of rays' weights, if there are any; `given` has the caller's, (view, bin), on the device.
+    pub(super) fn fill_roots(&self, given: Option<&DeviceMemory>) -> Result<()> {
         let Some([roots, _]) = self.slab.iteration.weights() else { return Ok(()) };
         match given {
-            None => self.launch(|k| &k.transmission, self.row_change(roots, DATA, None))?,
+            None => self.launch(|k| &k.transmission, self.row_change(roots, DATA, None)),
             Some(given) => {
                 let v = self.vectors;
                 let bytes = 4 * v.samples;
@@ -166,9 +166,14 @@ impl Resident<'_> {
                     // SAFETY: a slice's rows, as many as the caller's weights.
                     unsafe { copy_device(given.address(), to, bytes, self.stream)? };
                 }
+                Ok(())
             }
         }
-        self.times([DATA, roots])
+    }
+
+    /// Multiplies the data by them.
+    pub(super) fn weigh_data(&self) -> Result<()> {
+        self.slab.iteration.weights().map_or(Ok(()), |[roots, _]| self.times([DATA, roots]))
     }
 
     /// A change of whole images.

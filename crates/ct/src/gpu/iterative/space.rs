@@ -127,6 +127,11 @@ impl Space for Resident<'_> {
         self.launch(|k| &k.relax, Change { shared, step, ..self.image_change(image, by) })
     }
 
+    fn join(&mut self, image: Image, by: Image) -> Result<()> {
+        let shared = self.mask.map_or(0, DeviceMemory::address);
+        self.launch(|k| &k.relax, Change { shared, ..self.image_change(image, by) })
+    }
+
     fn multiply(&mut self, subset: usize, image: Image, by: Image) -> Result<()> {
         let shared = self.factors.pixels[subset].address();
         self.launch(|k| &k.multiply, Change { shared, ..self.image_change(image, by) })

@@ -18,6 +18,7 @@ struct PrimalStep {
     fx: u64,
     fy: u64,
     fz: u64,
+    base: u64,
     mask: u64,
     steps: u64,
     relaxed: u64,
@@ -27,13 +28,14 @@ struct PrimalStep {
     nx: i32,
     ny: i32,
 }
-mirrored!(PrimalStep, 96);
+mirrored!(PrimalStep, 104);
 
 /// Mirrors `Dual`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct DualStep {
     ahead: u64,
+    base: u64,
     fx: u64,
     fy: u64,
     fz: u64,
@@ -45,13 +47,14 @@ struct DualStep {
     nx: i32,
     ny: i32,
 }
-mirrored!(DualStep, 72);
+mirrored!(DualStep, 80);
 
 /// Mirrors `Bound`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]
 struct BoundSums {
     x: u64,
+    base: u64,
     back: u64,
     fx: u64,
     fy: u64,
@@ -73,7 +76,7 @@ struct BoundSums {
     nx: i32,
     ny: i32,
 }
-mirrored!(BoundSums, 144);
+mirrored!(BoundSums, 152);
 
 /// Mirrors `Moved`.
 #[repr(C)]
@@ -137,6 +140,11 @@ impl Variation<'_, '_> {
         ([fx, fy, fz.unwrap_or(0)], depth.map_or(0.0, |d| d.scale))
     }
 
+    /// 0 where there is none.
+    fn base(&self, base: Option<Image>) -> u64 {
+        base.map_or(0, |base| self.0.image_at(base))
+    }
+
     pub(super) fn primal(&self, p: &Primal) -> Result<()> {
         let (g, [lower, upper]) = (self.0.slab.geometry, self.0.slab.iteration.options.bounds.map(|b| b as f32));
         let ([fx, fy, fz], scale) = self.fields(p.fields);
@@ -147,6 +155,7 @@ impl Variation<'_, '_> {
             fx,
             fy,
             fz,
+            base: self.base(p.base),
             mask: self.0.mask_at(),
             steps: self.0.sum_at(p.step),
             relaxed: self.0.sum_at(p.relaxed),
@@ -164,6 +173,7 @@ impl Variation<'_, '_> {
         let ([fx, fy, fz], scale) = self.fields(d.fields);
         let step = DualStep {
             ahead: self.0.image_at(d.ahead),
+            base: self.base(d.base),
             fx,
             fy,
             fz,
@@ -183,6 +193,7 @@ impl Variation<'_, '_> {
         let ([fx, fy, fz], scale) = self.fields(b.fields);
         let sums = BoundSums {
             x: self.0.image_at(b.image),
+            base: self.base(b.base),
             back: self.0.image_at(b.back),
             fx,
             fy,

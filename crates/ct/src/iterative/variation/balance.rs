@@ -8,8 +8,11 @@ use std::ops::Range;
 
 /// The balance follows less and less from this iteration on, as convergence wants it.
 const CALM: f64 = 1500.0;
+/// Of squares: half and twice of it take up to twice the iterations, for 30 to 180 views, 64 to 256 pixels, noise of 0.3 to 3 % and weights of 1 to 4 times
+/// what is suggested. One that follows what moves is ten to a thousand times as large in the end, and the gap three times as late.
+const STEADY: f64 = 0.85;
 
-/// The balance between the steps of the image and of the duals, one a slice.
+/// The balance between the steps of the image and of the duals, one a slice: of Poisson's law, whose curvature is not known beforehand, it follows them.
 pub(super) struct Balance {
     norms: Norms,
     /// At least the largest eigenvalue of D^T D.
@@ -19,13 +22,13 @@ pub(super) struct Balance {
 }
 
 impl Balance {
-    /// `units`: of each slice, how many times as large the unit of its dual is as that of its data.
+    /// `units`: of each slice, how many times as large the unit of its dual is as that of its data; or the root of its rays' mean weight over that of the largest.
     pub(super) fn new(norms: Norms, depth: Option<f32>, units: &[f64]) -> Self {
         let depth = depth.map_or(0.0, |scale| DEPTH * f64::from(scale).powi(2));
         let gradient = GRADIENT + depth;
         // Of a slice's neighbours no more is known, nor is there much to gain.
         let norms = Norms { both: norms.both + depth / gradient, ..norms };
-        let first: Vec<f64> = units.iter().map(|u| u * (norms.typical * norms.normal).sqrt()).collect();
+        let first: Vec<f64> = units.iter().map(|u| STEADY * u * (norms.typical * norms.normal).sqrt()).collect();
         Self { norms, gradient, now: first.clone(), first }
     }
 

@@ -14,7 +14,7 @@
 
 use super::places::{
     AHEAD, BOUNDS, DIFFERENCE, DISTANCE, DUAL, DUALITY, GRADIENTS, LOWEST, MASS, PROJECTED, REPAIRED, SQUARE,
-    VARIATION, fields,
+    VARIATION, base, fields,
 };
 use crate::iterative::Iteration;
 use crate::iterative::rings::Rings;
@@ -22,7 +22,7 @@ use crate::iterative::space::{Bound, DATA, Penalty, Rows, Space};
 use isocenter_base::error::Result;
 
 /// Objective and the highest lower bound that can be told of each slice at the next image x, which the last step has left in
-/// [`GRADIENTS`]. With the fields as they are each slice has the best q of its own, so that bounds of slices that depend on each other add up.
+/// [`GRADIENTS`], less the base, of which the data know nothing either. With the fields as they are each slice has the best q of its own, so that bounds of slices that depend on each other add up.
 pub(super) fn bounds<S: Space>(
     space: &mut S,
     iteration: &Iteration,
@@ -116,7 +116,8 @@ fn image_sums<S: Space>(space: &mut S, iteration: &Iteration, rows: Rows, penalt
     // -A^T q
     space.adjoint(0, rows, AHEAD)?;
     let (image, back, fields) = (GRADIENTS, AHEAD, fields(iteration));
+    let base = base(iteration).map(|apart| apart.base);
     let [variation, duality, bounds, mass, lowest] = sums;
-    space.bound(Bound { image, back, fields, penalty, variation, duality, bounds, mass, lowest })?;
+    space.bound(Bound { image, base, back, fields, penalty, variation, duality, bounds, mass, lowest })?;
     Ok([space.read(variation)?, space.read(duality)?, space.read(bounds)?, space.read(mass)?, space.read(lowest)?])
 }

@@ -9,6 +9,7 @@ mod certificate;
 mod places;
 
 use super::Iteration;
+use super::base;
 use super::history::Iterated;
 use super::norms::Norms;
 use super::rings::{self, Rings};
@@ -16,21 +17,21 @@ use super::space::{DATA, Dual, Image, Needs, Offsets, Penalty, Primal, Rows, Spa
 use balance::Balance;
 use isocenter_base::error::Result;
 use places::{
-    ADOPTED, AHEAD, DEPTH_FIELD, DUAL, FIELD_STEP, FIELDS, GRADIENTS, IMAGE_STEP, MOVED, PROJECTED, RELAXED, RINGS,
-    ROW_PART, SQUARE, fields,
+    ADOPTED, AHEAD, DUAL, FIELD_STEP, GRADIENTS, IMAGE_STEP, MOVED, PROJECTED, RELAXED, RINGS, ROW_PART, SQUARE, SUMS,
+    all_images, fields,
 };
 use std::ops::Range;
 
 pub(super) fn needs(iteration: &Iteration) -> Needs {
     Needs {
-        images: if iteration.depth.is_some() { 6 } else { 5 },
+        images: all_images(iteration),
         rows: if iteration.options.ring_weight > 0.0 { 4 } else { 3 },
-        sums: 18,
+        sums: SUMS,
         // Of Poisson's law: rays that meet nothing are left out.
         ray_factors: iteration.is_poisson(),
         pixel_factors: true,
         norms: true,
-        watched: true,
+        watched: iteration.is_poisson(),
         ..Needs::NOTHING
     }
 }
@@ -46,11 +47,13 @@ pub(crate) enum Vector {
 /// The next image, after a stretch.
 pub(crate) const NEXT: Image = GRADIENTS;
 
-/// What goes on from stretch to stretch, besides the data.
+/// What goes on from stretch to stretch.
 pub(crate) fn lasting(iteration: &Iteration) -> impl Iterator<Item = Vector> {
-    let images = [X].into_iter().chain(FIELDS).chain(iteration.depth.map(|_| DEPTH_FIELD));
+    let base = places::base(iteration).map(|base| base.base);
+    let images = [X].into_iter().chain(fields(iteration).all()).chain(base);
     let rings = (iteration.options.ring_weight > 0.0).then_some(Vector::Offsets(rings::FOUND));
-    images.map(Vector::Image).chain([Vector::Rows(DUAL)]).chain(rings)
+    let roots = iteration.roots_of_data().map(Vector::Rows);
+    images.map(Vector::Image).chain([DATA, DUAL].map(Vector::Rows)).chain(rings).chain(roots)
 }
 
 /// Iterations from one look at the gap to the next; the balance follows then, too.
@@ -66,8 +69,8 @@ fn together<const N: usize>(iteration: &Iteration, mut values: Vec<[f64; N]>) ->
     values
 }
 
-/// What is seen of a slice after a stretch of iterations: objective, the highest lower bound that is known, and how far image, rows and
-/// fields have come.
+/// What is seen of a slice after a stretch of iterations: objective, the highest lower bound that is known, and, of Poisson's law, how far image,
+/// rows and fields have come.
 pub(crate) type Seen = [f64; 5];
 
 /// The iterations of some slices: stretches, between which it is seen how far they are. What slices are in memory at a time is not its
@@ -89,7 +92,7 @@ pub(crate) struct Course<'a> {
 pub(crate) const REACH: usize = LOOK + 1;
 
 impl<'a> Course<'a> {
-    /// `squares`: of Poisson data, of each slice, the sum of their squares.
+    /// `squares`: of each slice, the sum of the squares of [`measured`].
     pub(crate) fn new(iteration: &'a Iteration<'a>, norms: Norms, slices: usize, squares: Option<Vec<f64>>) -> Self {
         let options = iteration.options;
         let penalty = Penalty { weight: iteration.regularisation() as f32, huber: options.huber as f32 };
@@ -97,7 +100,7 @@ impl<'a> Course<'a> {
         let norms = iteration.weighted(norms);
         let rings = Rings::new(iteration, norms, RINGS);
         let norms = if rings.is_some() { Rings::norms(norms) } else { norms };
-        let units = squares.map_or_else(|| vec![1.0; slices], |squares| units(iteration, squares));
+        let units = squares.map_or_else(|| vec![iteration.mean_root(); slices], |squares| units(iteration, squares));
         let balance = Balance::new(norms, iteration.depth, &units);
         Self {
             iteration,
@@ -112,16 +115,30 @@ impl<'a> Course<'a> {
         }
     }
 
+    /// Whether the base moves after the next stretch.
+    fn settles(&self) -> bool {
+        !self.iteration.is_poisson() && base::settles(self.done / LOOK + 1)
+    }
+
+    /// Whether the next stretch changes one of the [`lasting`] vectors.
+    pub(crate) fn changes(&self, vector: Vector) -> bool {
+        let moves = places::base(self.iteration).map(|base| Vector::Image(base.base));
+        let is_settled = vector == Vector::Rows(DATA) || moves == Some(vector);
+        let roots = self.iteration.roots_of_data().map(Vector::Rows);
+        roots != Some(vector) && (self.settles() || !is_settled)
+    }
+
     /// Iterations of the next stretch, if there is one.
     pub(crate) fn next(&self) -> Option<usize> {
         let left = self.iteration.options.iterations - self.done;
         (left > 0 && self.running.contains(&true)).then_some(left.min(LOOK))
     }
 
-    /// The next stretch of these slices, which are those of the space; what is seen of them.
+    /// The next stretch of these slices, which are those of the space, and the next image, [`NEXT`]; what is seen of them.
     pub(crate) fn stretch<S: Space>(&self, space: &mut S, slices: Range<usize>) -> Result<Vec<Seen>> {
         let (iteration, penalty, poisson) = (self.iteration, self.penalty, self.iteration.is_poisson());
-        let fields = fields(iteration);
+        let (fields, apart) = (fields(iteration), places::base(iteration));
+        let base = apart.map(|apart| apart.base);
         if let Some(rings) = &self.rings {
             rings.begin(space, iteration)?;
         }
@@ -130,12 +147,14 @@ impl<'a> Course<'a> {
             space.forward(0, X, DUAL)?;
             space.residual(0, DATA, DUAL, SQUARE)?;
         }
-        moves(space, iteration)?;
-        self.balance.apply(space, (slices, &self.running), poisson)?;
+        if poisson {
+            moves(space, iteration)?;
+        }
+        self.balance.apply(space, (slices.clone(), &self.running), poisson)?;
         for _ in 0..self.next().unwrap_or(0) {
             space.adjoint(0, DUAL, GRADIENTS)?;
             let (image, gradient, ahead) = (X, GRADIENTS, AHEAD);
-            space.primal(Primal { image, gradient, ahead, fields, step: IMAGE_STEP, relaxed: RELAXED })?;
+            space.primal(Primal { image, base, gradient, ahead, fields, step: IMAGE_STEP, relaxed: RELAXED })?;
             space.forward(0, AHEAD, PROJECTED)?;
             if let Some(rings) = &self.rings {
                 rings.step(space, [DUAL, PROJECTED], [IMAGE_STEP, RELAXED])?;
@@ -146,11 +165,19 @@ impl<'a> Course<'a> {
                 space.residual(0, DATA, PROJECTED, SQUARE)?;
                 space.approach(DUAL, PROJECTED, ROW_PART)?;
             }
-            space.dual(Dual { ahead, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
+            space.dual(Dual { ahead, base, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
             space.go_on()?;
         }
         let found = certificate::bounds(space, iteration, self.rings.as_ref(), penalty)?;
-        let moved = moves(space, iteration)?;
+        let moved = if poisson { moves(space, iteration)? } else { vec![[0.0; 3]; found.len()] };
+        if let Some(apart) = apart {
+            apart.begin(space, &self.running[slices])?;
+            space.join(GRADIENTS, apart.base)?;
+            if self.settles() {
+                apart.copy(space, GRADIENTS, AHEAD)?;
+                apart.settle(space, AHEAD, &[X])?;
+            }
+        }
         Ok(found.into_iter().zip(moved).map(|([a, b], [c, d, e])| [a, b, c, d, e]).collect())
     }
 
@@ -171,7 +198,9 @@ impl<'a> Course<'a> {
                 (*runs, adopted[s]) = (false, 1.0);
             }
         }
-        self.balance.follow(self.done, found.iter().map(|[.., image, rows, fields]| [*image, *rows, *fields]));
+        if self.iteration.is_poisson() {
+            self.balance.follow(self.done, found.iter().map(|[.., image, rows, fields]| [*image, *rows, *fields]));
+        }
         let of = if self.iteration.depth.is_some() { &self.seen[..1] } else { &self.seen[..] };
         let sum = |k: usize| self.iteration.unit() * of.iter().map(|f| f[k]).sum::<f64>();
         (adopted, Iterated { iteration: self.done, objective: sum(0), gap: sum(1), slices })
@@ -181,12 +210,13 @@ impl<'a> Course<'a> {
 /// On slices that are all in memory.
 pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> {
     let (slices, norms) = (space.running()?.len(), space.norms()?);
-    let squares = if iteration.is_poisson() {
-        space.clear(SQUARE)?;
-        space.square(DATA, SQUARE)?;
-        Some(space.read(SQUARE)?)
-    } else {
-        None
+    let squares = match measured(iteration) {
+        Some(rows) => {
+            space.clear(SQUARE)?;
+            space.square(rows, SQUARE)?;
+            Some(space.read(SQUARE)?)
+        }
+        None => None,
     };
     let mut course = Course::new(iteration, norms, slices, squares);
     while course.next().is_some() {
@@ -199,11 +229,17 @@ pub(super) fn run<S: Space>(space: &mut S, iteration: &Iteration) -> Result<()> 
     Ok(())
 }
 
-/// Of each slice, one over the data's root mean square: what a dual without unit is to data that have one.
+/// What the balance begins with is of these: Poisson data, or roots of weights that are made of the data.
+pub(crate) fn measured(iteration: &Iteration) -> Option<Rows> {
+    if iteration.is_poisson() { Some(DATA) } else { iteration.roots_of_data() }
+}
+
+/// Of each slice, one over the Poisson data's root mean square, what a dual without unit is to data that have one; or the root of the rays' mean weight.
 fn units(iteration: &Iteration, squares: Vec<f64>) -> Vec<f64> {
     let rays = iteration.rays as f64;
     let sums = together(iteration, squares.into_iter().map(|sum| [sum, rays]).collect());
-    sums.into_iter().map(|[sum, rays]| if sum > 0.0 { (rays / sum).sqrt() } else { 1.0 }).collect()
+    let root = |[sum, rays]: [f64; 2]| if sum > 0.0 { (sum / rays).sqrt() } else { 1.0 };
+    sums.into_iter().map(|of| if iteration.is_poisson() { 1.0 / root(of) } else { root(of) }).collect()
 }
 
 /// How far image, rows and fields have come since the last time.
@@ -214,7 +250,7 @@ fn moves<S: Space>(space: &mut S, iteration: &Iteration) -> Result<Vec<[f64; 3]>
     }
     space.image_moved(X, image)?;
     space.rows_moved(DUAL, rows)?;
-    for field in FIELDS.into_iter().chain(iteration.depth.map(|_| DEPTH_FIELD)) {
+    for field in self::fields(iteration).all() {
         space.image_moved(field, fields)?;
     }
     let [image, rows, fields] = [space.read(image)?, space.read(rows)?, space.read(fields)?];
