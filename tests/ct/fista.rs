@@ -202,10 +202,17 @@ fn outside_the_mask_nothing_is_and_rays_meet_nothing() {
     }
 }
 
-/// The two differ by what `band_limited_iterative` says; both within the gaps that they tell, and what a smooth penalty leaves of the rest.
+/// Of few views, too, where A^T A is 10 % off the convolution.
 #[test]
 fn as_a_convolution_it_comes_to_the_pairs_minimum() {
-    let g = geometry(5);
+    for views in [20, 6] {
+        the_minimum_of(views);
+    }
+}
+
+fn the_minimum_of(views: usize) {
+    let mut g = geometry(5);
+    g.angles = half_turn(views);
     let p = projections(&g);
     let on = Iterative {
         bounds: [0.0, 3.0],
@@ -223,9 +230,14 @@ fn as_a_convolution_it_comes_to_the_pairs_minimum() {
         let last = found.last().expect("iterations");
         assert!(last.iteration < 2000 && last.gap <= 1e-4 * last.objective, "{last:?}");
     }
-    let pair: Vec<f64> = pair.into_iter().map(f64::from).collect();
-    let e = error(&seen, &pair);
-    assert!(e < 0.02, "{e:.1e}");
+    let [pair_told, told] = [&found, &history].map(|history| history.last().expect("iterations"));
+    let apart = (told.objective - pair_told.objective).abs();
+    assert!(apart <= told.gap.max(pair_told.gap) + ROUNDING * told.objective, "{views} views: {told:?}, {pair_told:?}");
+    // What is above the minimum is the square of the distance from it times half of the regularisation, at least.
+    let distance = pair.iter().zip(&seen).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt();
+    let reach = (2.0 * told.gap / 5.0).sqrt() + (2.0 * pair_told.gap / 5.0).sqrt();
+    assert!(distance <= reach, "{views} views: {distance:.1e} of {reach:.1e}");
+    assert!(with(Normal::Auto).0 == seen, "{views} views: auto is the pair");
 }
 
 #[test]
@@ -265,6 +277,30 @@ fn without_a_gap_all_iterations_are_taken() {
         assert!(history.iter().all(|i| i.gap == f64::INFINITY && i.slices == 2), "{history:?}");
         assert!(history.is_sorted_by(|a, b| a.objective > b.objective), "{history:?}");
     }
+}
+
+/// Rays of no weight leave directions in which the data say next to nothing, so that it takes long; what is left then is far below an image's last digit.
+#[test]
+fn rounding_does_not_hold_the_gap_up() {
+    let (views, bins) = (18, 24);
+    let g = Geometry::new(half_turn(views), bins);
+    let noise = random(views * bins, 5);
+    let disc: Vec<f32> = (0..bins * bins)
+        .map(|k| if ((k / bins) as f64 - 11.5).hypot((k % bins) as f64 - 11.5) < 6.0 { 0.1 } else { 0.0 })
+        .collect();
+    let p: Vec<f32> = forward(&g, &disc).iter().zip(&noise).map(|(p, n)| *p as f32 + 0.06 * n).collect();
+    let bounds = [-0.02, 0.12];
+    let on = Iterative {
+        bounds,
+        iterations: 20000,
+        tolerance: 1e-5,
+        weighting: Weighting::Given,
+        regularisation: 1e-4,
+        ..Iterative::default()
+    };
+    let (_, history) = run(&mut plan(&g, Level::BASELINE, 2), Pair::Joseph, &on, &p).expect("a reconstruction");
+    let last = history.last().expect("iterations");
+    assert!(last.gap <= 1e-5 * last.objective, "{last:?}");
 }
 
 #[test]

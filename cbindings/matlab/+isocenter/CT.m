@@ -315,7 +315,8 @@ classdef CT < handle
             %   Lower, Upper    of Bounds 'box', may be infinite
             %   MaskRadius      pixels outside this circle stay 0: its radius in halves of the slice's shorter side (no mask)
             %   Normal          of 'cgls' and 'fista': how A^T A is applied, 'auto' (the default), 'pair', or 'toeplitz', as a convolution: that is
-            %                   what it is of Projector 'band_limited' where all pixels inside the circle fall on the detector
+            %                   nearly what it is of Projector 'band_limited' where all pixels inside the circle fall on the detector; 'auto' takes it
+            %                   for 'fista', which comes to the pair's minimum, and 'cgls' to the convolution's
             %   Regularisation  of 'cgls' and 'fista': weight of the squared norm of the image, in squares of the length unit (0); of
             %                   'total_variation', weight of the sum of the gradient's length, in the length unit (required)
             %   Weighting       of 'cgls', 'fista' and 'total_variation' (which then needs two bounds): how much each ray counts,

@@ -248,8 +248,9 @@ class CT(Plan):
             earlier result, moved into the bounds. "volume" is not for `reconstruct_stream`, nor with `set_output`.
         normal : {"auto", "pair", "toeplitz"}
             "cgls", "fista": how A^T A is applied. As a convolution ("toeplitz") it takes one padded FFT each way, whatever the number of views: that
-            is what it is of the band-limited pair (`set_options(projector="band_limited")`) where all pixels, or those inside the circle
-            of `mask_radius`, fall on the detector in all views. "auto" takes it there, and the log says so.
+            is what it is, but for what the detector's ends cut off, of the band-limited pair (`set_options(projector="band_limited")`) where all
+            pixels, or those inside the circle of `mask_radius`, fall on the detector in all views. "fista" comes to the pair's minimum by it, so
+            that "auto" takes it there, and the log says so; "cgls" comes to the convolution's own, and takes it where it is asked for.
         weighting : {"uniform", "transmission", "given"}
             "cgls", "fista", "total_variation" (which then needs two bounds): how much each ray counts. "transmission": exp(-b), b the line
             integral, at most 1: right where photons make the noise. "given": by `set_ray_weights`.

@@ -34,13 +34,14 @@ pub enum isoc_ct_start {
 #[repr(u32)]
 #[derive(Clone, Copy, Debug)]
 pub enum isoc_ct_normal {
-    /// As a convolution where that is what it is, else by the pair; the log says which, and why.
+    /// By the pair; for ISOC_CT_ALGORITHM_FISTA as a convolution where it is one but for what a detector's ends cut off. The log says which, and why.
     Auto = 0,
     /// By A, then A^T.
     Pair = 1,
     /// As a convolution: one padded FFT each way, whatever the number of views. That is what A^T A is of the band-limited pair
     /// (isoc_ct_options.projector) where all pixels, or those inside the circle of mask_radius, fall on the detector in all views; else
-    /// ISOC_STATUS_OUT_OF_RANGE. A^T b comes of the pair.
+    /// ISOC_STATUS_OUT_OF_RANGE. ISOC_CT_ALGORITHM_FISTA takes the gradient from the pair after each 20 iterations, comes to the pair's minimum, and tells the
+    /// pair's objective; ISOC_CT_ALGORITHM_CGLS comes to the convolution's minimum, and tells the convolution's.
     Toeplitz = 2,
 }
 
