@@ -39,7 +39,8 @@ struct Ratio {
         float expected = y;
         bool counts = expected > 0 && s != 0;
         y = counts ? x / expected : 0;
-        if (!counts) return 0;
+        // No image that has nothing where something is measured is a possible one.
+        if (!counts) return x > 0 && s != 0 ? INFINITY : 0;
         return x > 0 ? x * logf(y) - x + expected : expected;
     }
 };

@@ -171,6 +171,7 @@ pub fn slice(
                         y[r] = b / e;
                         objective += e - b + if b > 0.0 { b * (b / e).ln() } else { 0.0 };
                     }
+                    _ if b > 0.0 && rays[r] > 0.0 => objective = f64::INFINITY,
                     _ => {}
                 }
             }

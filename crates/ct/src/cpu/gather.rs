@@ -275,7 +275,7 @@ impl Work for Gather<'_> {
     }
 
     fn next(&self, slices: std::ops::Range<usize>, cap: u64, threads: usize) -> Result<Groups> {
-        division::next(slices, cap, threads, self)
+        division::next((slices, self.geometry.slices), cap, threads, self)
     }
 
     fn reads_first(&self) -> bool {

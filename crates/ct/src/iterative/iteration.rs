@@ -143,6 +143,12 @@ impl<'a> Iteration<'a> {
         self.options.is_poisson(self.algorithm)
     }
 
+    /// What the first image is moved into: MLEM multiplies what is not below 0.
+    pub(crate) fn bounds_of_start(&self) -> [f32; 2] {
+        let [lower, upper] = self.options.bounds.map(|b| b as f32);
+        [if self.algorithm == Algorithm::Mlem { lower.max(0.0) } else { lower }, upper]
+    }
+
     /// What the caller's weights of rays are in: objectives are told in 1, and what is weighed against them is in this.
     pub(crate) fn unit(&self) -> f64 {
         self.given.map_or(1.0, |given| given.unit)

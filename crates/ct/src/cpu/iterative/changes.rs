@@ -59,7 +59,8 @@ impl Change for Ratio {
         let expected = *y;
         if expected <= 0.0 || shared == 0.0 {
             *y = 0.0;
-            return NOTHING;
+            // No image that has nothing there is a possible one.
+            return [if x > 0.0 && shared != 0.0 { f32::INFINITY } else { 0.0 }, 1.0];
         }
         *y = x / expected;
         // x ln(x / e) - x + e, whose limit at x = 0 is e.

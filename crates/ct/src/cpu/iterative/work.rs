@@ -90,7 +90,7 @@ impl<'a> Iterate<'a> {
     /// Where the iterations begin.
     fn load_start(&self, call: &Call, slab: &Groups, kept: &Kept, image: &mut [f32]) -> Result<()> {
         let (g, Kept { lanes, .. }) = (self.geometry, *kept);
-        let (start, [lower, upper]) = (self.iteration.needs().start, self.iteration.options.bounds.map(|b| b as f32));
+        let (start, [lower, upper]) = (self.iteration.needs().start, self.iteration.bounds_of_start());
         let from = self.iteration.options.start;
         let source = call.arrays.over_target();
         let input = Reader::volume(&source, slab.first..slab.first + slab.count, call.context);
@@ -185,7 +185,7 @@ impl Work for Iterate<'_> {
             return division::together(slices, cap, self);
         }
         let (all, unit) = (slices.len(), self.unit());
-        let slab = division::next(slices, cap, threads, self)?;
+        let slab = division::next((slices, self.geometry.slices), cap, threads, self)?;
         let whole = if slab.count < all { slab.count / unit * unit } else { slab.count };
         Ok(Groups { count: whole.max(unit.min(all)), ..slab })
     }

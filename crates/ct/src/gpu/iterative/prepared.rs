@@ -276,7 +276,7 @@ impl Prepared {
         let kernels = state.kernels.iterative(device)?;
         let replace = (slab.context.nan_policy() == NanPolicy::Replace).into();
         let refuses = iteration.is_poisson();
-        let [lower, upper] = iteration.options.bounds.map(|b| b as f32);
+        let [lower, upper] = iteration.bounds_of_start();
         let found = self.found.address();
         let load = Load {
             from: ends.rows,
