@@ -1274,7 +1274,7 @@ typedef struct {
     // Iterations before it: those that made the images that this is of.
     int64_t iteration;
     // What the algorithm makes smaller (see isoc_ct_algorithm), summed over slices, of which each counts with its last after its end; with
-    // subsets each subset's part of the image as it was when the subset's turn came.
+    // subsets each subset's part of the image as it was when the subset's turn came. Infinite of ISOC_CT_ALGORITHM_MLEM where a ray with counts meets an image of nothing but 0.
     double objective;
     // How far that is above its minimum, at most, summed over slices; infinite where the algorithm does not know.
     double gap;

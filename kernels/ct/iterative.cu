@@ -130,11 +130,11 @@ struct Inner {
     static constexpr bool READS_X = true, WRITES = false;
     static __device__ inline double apply(const Change &, float &y, float x, float, float) { return (double)x * y; }
 };
-// y = y + f (x - y)
+// y = y + f (x - y), to the bit where f is 1.
 struct Blend {
     static constexpr bool READS_X = true, WRITES = true;
     static __device__ inline double apply(const Change &, float &y, float x, float, float f) {
-        y += f * (x - y);
+        y = f == 1 ? x : y + f * (x - y);
         return 0;
     }
 };

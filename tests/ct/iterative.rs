@@ -103,7 +103,10 @@ fn check(ct: &mut Ct, name: &str) {
         for (k, (found, expected)) in found.iter().zip(&history).enumerate() {
             // Squares and logarithms of what is left of large numbers: their rounding is to be seen in small objectives.
             let apart = if expected.is_finite() { (found.objective - expected).abs() } else { 0.0 };
-            assert!(found.objective.is_finite() == expected.is_finite(), "{name}: {algorithm:?} {iterative:?}: {found:?}");
+            assert!(
+                found.objective.is_finite() == expected.is_finite(),
+                "{name}: {algorithm:?} {iterative:?}: {found:?}"
+            );
             let e = apart / history[0].abs();
             let small = if cut { 50.0 } else { 1.0 };
             assert!(e < small * TOLERANCE, "{name}: {algorithm:?} {iterative:?}: objective {k} is off by {e:.1e}");

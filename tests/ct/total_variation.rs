@@ -211,9 +211,11 @@ fn rounding_does_not_hold_the_gap_up() {
     let (views, bins) = (40, 48);
     let g = Geometry::new(half_turn(views), bins);
     let mut ct = plan(&g, Level::BASELINE, 2);
-    let disks = DISKS.map(|disk| Ellipse { semi: disk.semi.map(|s| 1.5 * s), centre: disk.centre.map(|c| 1.5 * c), ..disk });
+    let disks =
+        DISKS.map(|disk| Ellipse { semi: disk.semi.map(|s| 1.5 * s), centre: disk.centre.map(|c| 1.5 * c), ..disk });
     let mut p = vec![0.0f32; projection_len(&g)];
-    ct.phantom_projections(&disks, ArrayMut::new(&mut p, g.projection_shape()).expect("projections")).expect("projections");
+    ct.phantom_projections(&disks, ArrayMut::new(&mut p, g.projection_shape()).expect("projections"))
+        .expect("projections");
     p.iter_mut().zip(random(views * bins, 3)).for_each(|(p, noise)| *p += 0.15 * noise);
     for bounds in [[0.0, f64::INFINITY], [0.0, 1.5]] {
         let o = Iterative { bounds, tolerance: 1e-5, regularisation: 0.3, ..iterative() };

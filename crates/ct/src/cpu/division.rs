@@ -9,12 +9,7 @@ use isocenter_base::error::{Result, fail};
 use std::ops::Range;
 
 /// The first of these slices, of a call of so many, as many as suit.
-pub(super) fn next(
-    (slices, all): (Range<usize>, usize),
-    cap: u64,
-    threads: usize,
-    work: &impl Work,
-) -> Result<Groups> {
+pub(super) fn next((slices, all): (Range<usize>, usize), cap: u64, threads: usize, work: &impl Work) -> Result<Groups> {
     let widest = LANES.into_iter().chain([1]).find(|&lanes| work.bytes(lanes, 1) <= cap);
     let Some(widest) = widest else {
         let needed = work.bytes(1, 1);

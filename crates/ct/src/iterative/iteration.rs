@@ -59,11 +59,10 @@ impl<'a> Iteration<'a> {
             );
         }
         // Conjugate gradient by the convolution comes to the convolution's minimum, not to the pair's, so that it has to be asked for.
-        let asked_for = options.normal == Normal::Toeplitz || options.normal == Normal::Auto && algorithm == Algorithm::Fista;
-        let convolves = matches!(algorithm, Algorithm::Cgls | Algorithm::Fista)
-            && band_limited.is_some()
-            && asked_for
-            && !weighted;
+        let asked_for =
+            options.normal == Normal::Toeplitz || options.normal == Normal::Auto && algorithm == Algorithm::Fista;
+        let convolves =
+            matches!(algorithm, Algorithm::Cgls | Algorithm::Fista) && band_limited.is_some() && asked_for && !weighted;
         let radius = (options.mask_radius > 0.0).then(|| options.mask_radius * g.nx.min(g.ny) as f64 / 2.0);
         let (convolution, no_convolution) = match (convolves, check_inside(g, radius)) {
             (true, Ok(())) => (Some(OnceLock::new()), None),

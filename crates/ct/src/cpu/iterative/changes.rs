@@ -28,7 +28,7 @@ pub(super) struct Times;
 pub(super) struct Transmission;
 /// The sum of x y.
 pub(super) struct Inner;
-/// y = y + f (x - y)
+/// y = y + f (x - y), to the bit where f is 1.
 pub(super) struct Blend;
 /// y = x + f y
 pub(super) struct Turn;
@@ -171,7 +171,7 @@ impl Change for Difference {
 impl Change for Blend {
     #[inline(always)]
     fn apply(&self, y: &mut f32, x: f32, _: f32, factor: f32) -> [f32; 2] {
-        *y += factor * (x - *y);
+        *y = if factor == 1.0 { x } else { *y + factor * (x - *y) };
         NOTHING
     }
 }

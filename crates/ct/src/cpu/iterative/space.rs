@@ -103,7 +103,15 @@ impl<'s> Resident<'s> {
         let Some([roots, _]) = self.iteration.weights() else { return Ok(()) };
         let (kept, g) = (self.kept, self.geometry);
         match self.iteration.given {
-            None => self.change_rows([roots, DATA], ((0, kept.samples), false), self.ones(), None, Transmission)?,
+            None => {
+                self.change_rows([roots, DATA], ((0, kept.samples), false), self.ones(), None, Transmission)?;
+                // What is beside the bins is no ray's.
+                let bins = kept.row.pad * kept.lanes..(kept.row.pad + g.bins) * kept.lanes;
+                for row in self.rows[roots.0].chunks_exact_mut(kept.row.floats) {
+                    row[..bins.start].fill(0.0);
+                    row[bins.end..].fill(0.0);
+                }
+            }
             Some(given) => {
                 for (k, row) in self.rows[roots.0].chunks_exact_mut(kept.row.floats).enumerate() {
                     let bins = &mut row[kept.row.pad * kept.lanes..][..g.bins * kept.lanes];

@@ -84,17 +84,18 @@ impl Plane {
         let (row, ny, lanes) = (self.row(), self.ny, self.lanes);
         let fields = fx.par_chunks_exact_mut(row).zip(fy.par_chunks_exact_mut(row));
         let zeros = vec![0.0; if base.is_some() { 0 } else { row }];
-        let one = |k: usize, fx: &mut [f32], fy: &mut [f32], deep: Deep<&mut [f32]>, [after, base_after]: [&[f32]; 2]| {
-            let own = k / ny * lanes..(k / ny + 1) * lanes;
-            let [steps, relaxed] = [&steps[own.clone()], &relaxed[own]].map(|v| along(v, row));
-            let base = match base {
-                Some(base) => self.near(base, k, base_after),
-                None => Near { here: &zeros, below: &zeros, after: &zeros },
+        let one =
+            |k: usize, fx: &mut [f32], fy: &mut [f32], deep: Deep<&mut [f32]>, [after, base_after]: [&[f32]; 2]| {
+                let own = k / ny * lanes..(k / ny + 1) * lanes;
+                let [steps, relaxed] = [&steps[own.clone()], &relaxed[own]].map(|v| along(v, row));
+                let base = match base {
+                    Some(base) => self.near(base, k, base_after),
+                    None => Near { here: &zeros, below: &zeros, after: &zeros },
+                };
+                let ahead = self.near(ahead, k, after);
+                let row = DualRow { ahead, base, fx, fy, deep, lanes, steps: &steps, relaxed: &relaxed, penalty };
+                vectorised(self.level, row);
             };
-            let ahead = self.near(ahead, k, after);
-            let row = DualRow { ahead, base, fx, fy, deep, lanes, steps: &steps, relaxed: &relaxed, penalty };
-            vectorised(self.level, row);
-        };
         let Some((fz, scale)) = depth else {
             return fields.enumerate().for_each(|(k, (fx, fy))| one(k, fx, fy, None, [&[]; 2]));
         };
@@ -340,9 +341,7 @@ impl Plain for DualRow<'_> {
             *fz += relaxed * (z - *fz);
         };
         // Those of the base on their own: next to a difference of it, one of what is added is not rounded away.
-        let along_x = |e: usize| {
-            (base.here[e + lanes] - base.here[e]) + (ahead.here[e + lanes] - ahead.here[e])
-        };
+        let along_x = |e: usize| (base.here[e + lanes] - base.here[e]) + (ahead.here[e + lanes] - ahead.here[e]);
         let along_y = |e: usize| (base.below[e] - base.here[e]) + (ahead.below[e] - ahead.here[e]);
         match deep {
             None => {
