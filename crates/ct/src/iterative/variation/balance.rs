@@ -12,7 +12,8 @@ const CALM: f64 = 1500.0;
 /// what is suggested. One that follows what moves is ten to a thousand times as large in the end, and the gap three times as late.
 const STEADY: f64 = 0.85;
 
-/// The balance between the steps of the image and of the duals, one a slice: of Poisson's law, whose curvature is not known beforehand, it follows them.
+/// The balance between the steps of the image and of the duals, one a slice. It follows them where the curvature is not known beforehand: of Poisson's law,
+/// of weights that are made of the data, and of offsets, which take from it.
 pub(super) struct Balance {
     norms: Norms,
     /// At least the largest eigenvalue of D^T D.

@@ -12,6 +12,7 @@ use super::Iteration;
 use super::base;
 use super::history::Iterated;
 use super::norms::Norms;
+use super::options::Weighting;
 use super::rings::{self, Rings};
 use super::space::{DATA, Dual, Image, Needs, Offsets, Penalty, Primal, Rows, Space, X};
 use balance::Balance;
@@ -31,9 +32,15 @@ pub(super) fn needs(iteration: &Iteration) -> Needs {
         ray_factors: iteration.is_poisson(),
         pixel_factors: true,
         norms: true,
-        watched: iteration.is_poisson(),
+        watched: follows(iteration),
         ..Needs::NOTHING
     }
+}
+
+/// Whether the steps' balance follows how far vectors come.
+fn follows(iteration: &Iteration) -> bool {
+    let transmission = iteration.options.weighting == Weighting::Transmission;
+    iteration.is_poisson() || iteration.options.ring_weight > 0.0 || transmission
 }
 
 /// A vector of some slices.
@@ -69,7 +76,7 @@ fn together<const N: usize>(iteration: &Iteration, mut values: Vec<[f64; N]>) ->
     values
 }
 
-/// What is seen of a slice after a stretch of iterations: objective, the highest lower bound that is known, and, of Poisson's law, how far image,
+/// What is seen of a slice after a stretch of iterations: objective, the highest lower bound that is known, and, where the balance follows that, how far image,
 /// rows and fields have come.
 pub(crate) type Seen = [f64; 5];
 
@@ -147,7 +154,7 @@ impl<'a> Course<'a> {
             space.forward(0, X, DUAL)?;
             space.residual(0, DATA, DUAL, SQUARE)?;
         }
-        if poisson {
+        if follows(iteration) {
             moves(space, iteration)?;
         }
         self.balance.apply(space, (slices.clone(), &self.running), poisson)?;
@@ -169,7 +176,7 @@ impl<'a> Course<'a> {
             space.go_on()?;
         }
         let found = certificate::bounds(space, iteration, self.rings.as_ref(), penalty)?;
-        let moved = if poisson { moves(space, iteration)? } else { vec![[0.0; 3]; found.len()] };
+        let moved = if follows(iteration) { moves(space, iteration)? } else { vec![[0.0; 3]; found.len()] };
         if let Some(apart) = apart {
             apart.begin(space, &self.running[slices])?;
             space.join(GRADIENTS, apart.base)?;
@@ -198,7 +205,7 @@ impl<'a> Course<'a> {
                 (*runs, adopted[s]) = (false, 1.0);
             }
         }
-        if self.iteration.is_poisson() {
+        if follows(self.iteration) {
             self.balance.follow(self.done, found.iter().map(|[.., image, rows, fields]| [*image, *rows, *fields]));
         }
         let of = if self.iteration.depth.is_some() { &self.seen[..1] } else { &self.seen[..] };
