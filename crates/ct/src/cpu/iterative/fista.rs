@@ -61,7 +61,7 @@ impl Plane {
         sums
     }
 
-    /// Of each lane the two numbers of [`Excess`].
+    /// The two numbers of [`Excess`] for each lane.
     ///
     /// [`Excess`]: crate::iterative::space::Excess
     pub(super) fn excess(

@@ -168,7 +168,7 @@ impl Pieces {
         Ok(())
     }
 
-    /// Of rows, of each slice, the sum of their squares.
+    /// The sum of squares of each slice's rows.
     pub(in crate::gpu) fn squares(&self, rows: Rows) -> Vec<f64> {
         let of = |k: usize| {
             let piece = self.lock(k);
