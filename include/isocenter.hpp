@@ -1339,8 +1339,8 @@ public:
         return detail::call(isoc_ct_find_bad_views, self(), named("projections", projections), faults.data(), faults.count());
     }
 
-    // The weight of total variation (iterative.regularisation) that the noise of these projections asks for, in the length unit; `noise`
-    // gets the standard deviation of a line integral's, if given.
+    // The weight of total variation (iterative.regularisation) that these projections ask for by their noise and by what some slices leave of them, in the
+    // length unit; `noise` gets the standard deviation of a line integral's, if given.
     outcome<double> suggest_regularisation(const const_tensor &projections, double *noise = nullptr) {
         double weight = 0;
         return detail::get(weight, isoc_ct_suggest_regularisation, self(), named("projections", projections), &weight, noise);

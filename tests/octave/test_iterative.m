@@ -11,13 +11,13 @@ function test_iterative()
     refused();
 end
 
-% Half of noise times the square root of the views, in pixels; of noise alone 8000 differences tell it to 2 %.
+% Of noise alone 8000 differences tell it to 2 %, and total variation leaves nearly all of it: 0.85 to 1.05 of it, whose power of 1.6 is 0.77 to 1.08.
 function weight_by_the_noise()
     [ct, p] = scan();
     randn('seed', 1);
     [weight, noise] = ct.suggestRegularisation(single(0.2 * randn(size(p))));
     check_near('noise', noise, 0.2, 0.1);
-    check_near('weight', weight, 0.5 * noise * sqrt(45), 1e-9);
+    check_near('weight', weight, 0.7 * noise * sqrt(45), 0.3);
     ct.setPhase('LengthUm', 3, 'PixelUm', 3);
     check_error('after phase retrieval', 'ct:invalidArgument', {'setPhase is set', 'by eye'}, @() ct.suggestRegularisation(p));
 end

@@ -403,14 +403,15 @@ classdef CT < handle
         end
 
         function [weight, noise] = suggestRegularisation(self, varargin)
-            % SUGGESTREGULARISATION  The weight of total variation, Regularisation of setIterative, by the noise of the projections.
+            % SUGGESTREGULARISATION  The weight of total variation, Regularisation of setIterative, by the projections' noise and some slices.
             %   WEIGHT = ct.suggestRegularisation(PROJECTIONS)  projections as reconstruct takes them, of 16 bins or more
             %   [WEIGHT, NOISE] = ct.suggestRegularisation(PROJECTIONS)
-            %   WEIGHT is 0.5 * NOISE * sqrt(views) * PixelSize, in the length unit, and NOISE the standard deviation of the noise of a line
-            %   integral, after the flat field, the logarithm and setDistortion, estimated from third differences along the bins of some
-            %   rows. Where the object has few parts, or edges that are sharper than pixels can show, slices with 2 to 8 times as much are
-            %   nearer to the truth. Where neighbouring bins share noise, as by a scintillator's blur, both are too small; after setPhase
-            %   that is an error.
+            %   WEIGHT is 0.7 * NOISE * Q^1.6 * (N / 64)^0.7 * sqrt(views) * PixelSize, in the length unit, for N pixels across, and NOISE the
+            %   standard deviation of the noise of a line integral, after the flat field, the logarithm and setDistortion, estimated from third
+            %   differences along the bins of some rows. Q is how much more than noise up to 4 slices leave of the data that total variation
+            %   makes with 0.5 * NOISE * sqrt(views) * PixelSize, within the bounds of setIterative or above 0: edges that are sharper than
+            %   pixels can show ask for more. A smooth object wants more still. Where neighbouring bins share noise, as by a scintillator's
+            %   blur, NOISE is too small; after setPhase that is an error.
             [weight, noise] = isocenter_mex('ct.suggest_regularisation', self.id, varargin{:});
         end
 

@@ -23,6 +23,7 @@ mod slab;
 mod task;
 mod toeplitz;
 mod transmissions;
+mod weight;
 
 pub use angular::Angular;
 pub use axis::{AxisMethod, AxisOptions, FoundAxis};
@@ -34,7 +35,7 @@ pub use geometry::{MAX_SIDE, crop};
 pub use iterative::history::Iterated;
 pub use iterative::options::MAX_ITERATIONS;
 pub use iterative::options::{Algorithm, Fit, Iterative, Normal, Start, Variation, Weighting};
-pub use noise::Suggested;
+pub use weight::Suggested;
 pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use output::options::{Output, Window};
 pub use output::writer::Written;

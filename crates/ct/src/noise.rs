@@ -1,4 +1,4 @@
-//! The noise of line integrals, and the weight of total variation that it asks for.
+//! The noise of line integrals.
 //!
 //! Third differences along the bins have little of an object whose edges are few, and white noise has a known part of its variance there.
 //! Their median size is hardly moved by what the edges leave (the estimate of D. L. Donoho and I. M. Johnstone, "Ideal spatial adaptation by
@@ -14,17 +14,6 @@ use isocenter_base::cpu::buffer::{Buffer, reserved};
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
 
-/// What projections ask for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Suggested {
-    /// Weight of total variation, in the length unit.
-    pub weight: f64,
-    /// Standard deviation of the noise of a line integral.
-    pub noise: f64,
-}
-
-/// The best weights of Shepp-Logan phantoms that the pair projected were 0.25 to 1 times noise sqrt(views) pixel.
-const FACTOR: f64 = 0.5;
 /// Fewer bins have too few differences beside edges.
 const MIN_BINS: usize = 16;
 /// Bins and views of a block. The edges of an object take few of so many bins, and 1000 differences tell the noise to 6 %.
@@ -38,8 +27,8 @@ const ORDER: usize = 3;
 const GAIN: f64 = 20.0;
 
 impl Ct {
-    /// Suggests a weight of total variation by the noise of projections: see `isoc_ct_suggest_regularisation`.
-    pub fn suggest_regularisation(&self, projections: Array) -> Result<Suggested> {
+    /// Standard deviation of the noise of a line integral: see `isoc_ct_suggest_regularisation`.
+    pub fn noise(&self, projections: Array) -> Result<f64> {
         let g = self.geometry()?;
         let source = self.source(&projections)?;
         if g.bins < MIN_BINS {
@@ -51,8 +40,7 @@ impl Ct {
                 "isoc_ct_set_phase is set, after which neighbouring bins share noise, so that it cannot be told from the object; choose a weight by eye"
             );
         }
-        let noise = self.context.run(|job| noise(&source, job))?;
-        Ok(Suggested { weight: FACTOR * noise * (g.views() as f64).sqrt() * g.pixel_size, noise })
+        self.context.run(|job| noise(&source, job))
     }
 }
 
