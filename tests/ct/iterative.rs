@@ -251,12 +251,37 @@ fn what_is_rounded_does_not_depend_on_slabs() {
         let g = geometry(slices);
         let one = projections(&geometry(1), 5);
         let p: Vec<f32> = (0..projection_len(&g)).map(|k| one[k / (g.rows * g.bins) * g.bins + k % g.bins]).collect();
-        for (algorithm, iterative) in cases() {
+        let fista = (Algorithm::Fista, Iterative { regularisation: 2.0, ..Iterative::default() });
+        let variation = (
+            Algorithm::TotalVariation,
+            Iterative { regularisation: 0.3, bounds: [0.0, f64::INFINITY], ..Iterative::default() },
+        );
+        for (algorithm, iterative) in cases().into_iter().chain([fista, variation]) {
             let iterative = Iterative { iterations: 5, start: Start::Uniform, ..iterative };
-            let seen = run(&mut plan(&g, Level::detect(), 2), algorithm, &iterative, &p, None);
+            let mut whole = plan(&g, Level::detect(), 2);
+            let seen = run(&mut whole, algorithm, &iterative, &p, None);
             let mut slices = seen.chunks_exact(g.nx * g.ny);
             let first = slices.next().expect("slices");
             assert!(slices.all(|slice| slice == first), "{algorithm:?}, {} slices", g.slices);
+            let capped = |memory_cap: u64| {
+                let options = ContextOptions { memory_cap, threads: 2, ..on_processor() };
+                let mut ct = Ct::new(Arc::new(Context::new(options).expect("a context")));
+                ct.set_geometry(g.clone()).expect("a geometry");
+                set(&mut ct, algorithm, &iterative);
+                ct
+            };
+            let (mut no, mut least) = (0, whole.memory().expect("a plan"));
+            while least - no > 1 {
+                let cap = (no + least) / 2;
+                *if capped(cap).info().is_ok() { &mut least } else { &mut no } = cap;
+            }
+            // One by one, where memory has no room for more side by side.
+            for cap in [least, 2 * least, 4 * least] {
+                let mut ct = capped(cap);
+                let slabs = ct.info().expect("a plan").slab_slices;
+                assert!(slabs == 1 || cap > least, "{algorithm:?}: slabs of {slabs}");
+                assert!(run(&mut ct, algorithm, &iterative, &p, None) == seen, "{algorithm:?}, slabs of {slabs}");
+            }
         }
     }
 }

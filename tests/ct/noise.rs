@@ -222,22 +222,27 @@ fn a_weight_that_suits() {
             let mut truth = vec![0.0f32; SIDE * SIDE];
             ct.phantom_volume(&body, ArrayMut::new(&mut truth, g.volume_shape()).expect("a volume")).expect("a volume");
             let fine = Geometry { bin_pitch: 0.125, ..Geometry::new(half_turn(views), 8 * SIDE) };
-            let means: Vec<f32> =
-                line_integrals(&plan(&fine), &fine, &body).chunks_exact(8).map(|v| v.iter().sum::<f32>() / 8.0).collect();
+            let means: Vec<f32> = line_integrals(&plan(&fine), &fine, &body)
+                .chunks_exact(8)
+                .map(|v| v.iter().sum::<f32>() / 8.0)
+                .collect();
             let pair = to_projections(&mut ct, &g, |ct, v, p| ct.forward(v, p), &truth);
             for (kind, mut p) in [("centres", line_integrals(&ct, &g, &body)), ("means", means), ("pair", pair)] {
                 let largest = p.iter().fold(0.0f32, |a, b| a.max(*b));
                 add_noise(&mut p, SIDE, |_| part * f64::from(largest));
                 let weight = suggest(&ct, &p).expect("a weight").weight;
-                ct.set_options(Options { algorithm: Algorithm::TotalVariation, ..Options::default() }).expect("options");
+                ct.set_options(Options { algorithm: Algorithm::TotalVariation, ..Options::default() })
+                    .expect("options");
                 let mut off = |factor: f64| {
                     let (bounds, regularisation) = ([0.0, f64::INFINITY], factor * weight);
-                    let on = Iterative { iterations: 200, regularisation, bounds, tolerance: 1e-3, ..Iterative::default() };
+                    let on =
+                        Iterative { iterations: 200, regularisation, bounds, tolerance: 1e-3, ..Iterative::default() };
                     ct.set_iterative(on).expect("iterations");
                     let volume = reconstruct(&mut ct, &g, &p);
                     volume.iter().zip(&truth).map(|(a, b)| f64::from(a - b).powi(2)).sum::<f64>().sqrt()
                 };
-                let (seen, best) = (off(1.0), [0.25, 0.5, 0.7, 1.4, 2.0, 4.0].map(&mut off).into_iter().fold(f64::INFINITY, f64::min));
+                let (seen, best) =
+                    (off(1.0), [0.25, 0.5, 0.7, 1.4, 2.0, 4.0].map(&mut off).into_iter().fold(f64::INFINITY, f64::min));
                 println!("{name} {views} views, {part}, {kind}: {:.2}", seen / best);
                 assert!(seen < 1.5 * best, "{name}, {views} views, {part}, {kind}: {seen:.3}, {best:.3}");
             }

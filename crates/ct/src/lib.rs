@@ -35,7 +35,6 @@ pub use geometry::{MAX_SIDE, crop};
 pub use iterative::history::Iterated;
 pub use iterative::options::MAX_ITERATIONS;
 pub use iterative::options::{Algorithm, Fit, Iterative, Normal, Start, Variation, Weighting};
-pub use weight::Suggested;
 pub use options::{Interpolation, Kernel, Options, Pair, Precision};
 pub use output::options::{Output, Window};
 pub use output::writer::Written;
@@ -52,6 +51,7 @@ pub use rows::phase::{Phase, PhaseMethod};
 pub use rows::stripes::{Stripes, Vo, Wavelet};
 pub use slab::Slab;
 pub use transmissions::Transmissions;
+pub use weight::Suggested;
 
 /// Kernels, compiled from `kernels/ct`.
 #[allow(unreachable_pub)] // the build script writes one kind of static for all crates

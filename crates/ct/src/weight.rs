@@ -72,7 +72,8 @@ impl Ct {
             }
             Ok(())
         })?;
-        let some = Geometry { order: Order::Sinograms, first_row: 0, slices: slices.len(), rows: slices.len(), ..g.clone() };
+        let some =
+            Geometry { order: Order::Sinograms, first_row: 0, slices: slices.len(), rows: slices.len(), ..g.clone() };
         let [rows, volume] = [some.projection_shape(), some.volume_shape()];
         let mut ct = Ct::new(self.context.clone());
         ct.set_geometry(some)?;

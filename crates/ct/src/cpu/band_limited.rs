@@ -1,7 +1,7 @@
 //! What band-limited operators share, whichever way they go: the lines of their views in the image's Fourier plane, and memory. Two
 //! slices are the real and imaginary part of an image, whatever slab they are in, and several images are worked on at a time.
 
-use super::groups::Groups;
+use super::groups::{Groups, Lanes};
 use super::work::{Call, Work};
 use crate::band_limited::BandLimited;
 use crate::geometry::Geometry;
@@ -251,15 +251,15 @@ pub(super) fn images_of(lanes: usize) -> usize {
 }
 
 impl<W: Way> Work for Banded<'_, W> {
-    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
-        self.spectra.image_bytes(images_of(lanes)).saturating_mul(groups as u64)
+    fn bytes(&self, lanes: Lanes, groups: usize) -> u64 {
+        self.spectra.image_bytes(images_of(lanes.count())).saturating_mul(groups as u64)
     }
 
     fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
         self.bytes(slab.lanes, 1)
     }
 
-    fn tasks(&self, _: usize) -> usize {
+    fn tasks(&self, _: Lanes) -> usize {
         self.spectra.geometry.views()
     }
 
@@ -280,11 +280,11 @@ impl<W: Way> Work for Banded<'_, W> {
             );
         }
         let images = self.spectra.images(slices.len(), cap);
-        Ok(Groups { first: slices.start, count: slices.len().min(2 * images), lanes: 2 * images })
+        Ok(Groups { first: slices.start, count: slices.len().min(2 * images), lanes: Lanes::Side(2 * images) })
     }
 
     fn run(&self, call: &Call, slab: &Groups, cap: u64, workspace: &mut Workspace) -> Result<()> {
-        let (images, on) = (images_of(slab.lanes), &self.spectra);
+        let (images, on) = (images_of(slab.lanes.count()), &self.spectra);
         let room = workspace.take(on.lens(images)?, cap.saturating_sub(on.other_bytes(images)))?;
         self.way.of_slab(on, call, slab, room)?;
         call.job.check()

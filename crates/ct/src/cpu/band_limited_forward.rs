@@ -31,7 +31,7 @@ impl Way for BandLimitedForward {
             job: call.job,
             share: Some(slab.count as f64 / g.slices as f64),
             slices: slab.count,
-            images: images_of(slab.lanes),
+            images: images_of(slab.lanes.count()),
             read: &|[slice, y], part| call.input.read(slab.first + slice, y, part),
             write: &|[slice, view], part| {
                 let to = call.arrays.row(g, slab.first + slice);

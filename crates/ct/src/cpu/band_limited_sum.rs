@@ -54,7 +54,7 @@ impl Way for BandLimitedSum {
             job: call.job,
             share: Some(slab.count as f64 / g.slices as f64),
             slices: slab.count,
-            images: images_of(slab.lanes),
+            images: images_of(slab.lanes.count()),
             read: &|[slice, view], part| call.input.read(view, g.first_row + slab.first + slice, part),
             write: &|[slice, y], part| {
                 let to = call.arrays.slice(slab.first + slice);

@@ -103,7 +103,7 @@ impl Loaded<'_> {
                         None if minimum > 2 => "all slices together and their stages need",
                         None => "one slice and its stages need",
                     };
-                    let needed = self.bytes(minimum) + work.bytes(1, 1);
+                    let needed = self.bytes(minimum) + work.least();
                     fail!(MemoryCap, "memory_cap is {cap} bytes; {what} at least {needed}");
                 }
                 _ => count = whole(count.div_ceil(2)),

@@ -1,6 +1,6 @@
 //! `isoc_ct_filter` on the processor: rows of two views at a time.
 
-use super::groups::Groups;
+use super::groups::{Groups, Lanes};
 use super::work::{Call, Work};
 use crate::geometry::Geometry;
 use crate::rows::filter::RowFilter;
@@ -18,16 +18,16 @@ pub(super) struct FilterRows<'a> {
 }
 
 impl Work for FilterRows<'_> {
-    fn bytes(&self, _: usize, _: usize) -> u64 {
+    fn bytes(&self, _: Lanes, _: usize) -> u64 {
         let bins = self.geometry.bins;
         self.threads as u64 * (RowFilter::scratch_bytes(bins) + 8 * bins as u64) + RowFilter::table_bytes(bins)
     }
 
     fn slab_bytes(&self, _: &Groups, _: u64) -> u64 {
-        self.bytes(1, 1)
+        self.bytes(Lanes::Alone, 1)
     }
 
-    fn tasks(&self, _: usize) -> usize {
+    fn tasks(&self, _: Lanes) -> usize {
         self.geometry.views().div_ceil(2)
     }
 
@@ -37,11 +37,11 @@ impl Work for FilterRows<'_> {
 
     /// All of them: it takes no memory of its own for a slice.
     fn next(&self, slices: Range<usize>, cap: u64, _: usize) -> Result<Groups> {
-        let needed = self.bytes(1, 1);
+        let needed = self.bytes(Lanes::Alone, 1);
         if needed > cap {
             fail!(MemoryCap, "memory_cap is {cap} bytes; filtering needs at least {needed}");
         }
-        Ok(Groups { first: slices.start, count: slices.len(), lanes: 1 })
+        Ok(Groups { first: slices.start, count: slices.len(), lanes: Lanes::Alone })
     }
 
     fn run(&self, call: &Call, slab: &Groups, _: u64, _: &mut Workspace) -> Result<()> {

@@ -3,7 +3,7 @@
 //! ray crosses, so no two tasks write the same bin.
 
 use super::division;
-use super::groups::Groups;
+use super::groups::{Groups, Lanes};
 use super::interleaved::{Interleaved, MAX_DISTANCE};
 use super::pack;
 use super::single::{Single, Spread};
@@ -64,16 +64,16 @@ impl<'a> Forward<'a> {
         if axis == Axis::Rows { (g.nx, g.ny) } else { (g.ny, g.nx) }
     }
 
-    pub(super) fn layout(&self, axis: Axis, lanes: usize) -> RowLayout {
+    pub(super) fn layout(&self, axis: Axis, lanes: Lanes) -> RowLayout {
         RowLayout::new(self.size(axis).0, Taps::Linear.count(), lanes)
     }
 
     /// Bytes of the threads' own while packing: a line of every slice of a group.
-    fn scratch_bytes(&self, lanes: usize) -> u64 {
-        4 * (self.threads * lanes * self.geometry.nx.max(self.geometry.ny)) as u64
+    fn scratch_bytes(&self, lanes: Lanes) -> u64 {
+        4 * (self.threads * lanes.count() * self.geometry.nx.max(self.geometry.ny)) as u64
     }
 
-    pub(super) fn packed_floats(&self, lanes: usize) -> usize {
+    pub(super) fn packed_floats(&self, lanes: Lanes) -> usize {
         let floats = |axis| self.layout(axis, lanes).pitch() * self.size(axis).1;
         floats(Axis::Rows).max(floats(Axis::Columns))
     }
@@ -83,16 +83,17 @@ impl<'a> Forward<'a> {
         let Call { job, input, .. } = *call;
         let g = self.geometry;
         let layout = self.layout(axis, slab.lanes);
+        let lanes = slab.lanes.count();
         let (samples, lines) = self.size(axis);
         let packed = &mut packed[..slab.len() * lines * layout.pitch()];
         // The other direction's lines leave values where this one has padding.
         let clear = |line: &mut [f32]| {
-            line[..layout.pad * layout.lanes].fill(0.0);
-            line[(layout.pad + samples) * layout.lanes..].fill(0.0);
+            line[..layout.pad * lanes].fill(0.0);
+            line[(layout.pad + samples) * lanes..].fill(0.0);
         };
         match axis {
             Axis::Rows => packed.par_chunks_mut(layout.pitch()).enumerate().try_for_each_init(
-                || Buffer::zeroed(slab.lanes * samples),
+                || Buffer::zeroed(lanes * samples),
                 |rows, (k, line)| {
                     job.check()?;
                     let rows = rows.as_mut().map_err(|e| e.clone())?;
@@ -103,8 +104,8 @@ impl<'a> Forward<'a> {
                         input.count(if count { replaced } else { 0 });
                     }
                     clear(line);
-                    let to = &mut line[layout.pad * layout.lanes..];
-                    pack::interleave(&rows[..slices.len() * samples], samples, layout.lanes, 1.0, to);
+                    let to = &mut line[layout.pad * lanes..];
+                    pack::interleave(&rows[..slices.len() * samples], samples, lanes, 1.0, to);
                     Ok(())
                 },
             ),
@@ -125,7 +126,7 @@ impl<'a> Forward<'a> {
                         for (lane, slice) in slab.slices(group).enumerate() {
                             let replaced = input.read_part(slab.first + slice, i, first, part)?;
                             input.count(if count { replaced } else { 0 });
-                            let at = (layout.pad + i) * layout.lanes + lane;
+                            let at = (layout.pad + i) * lanes + lane;
                             for (column, v) in columns.chunks_exact_mut(layout.pitch()).zip(&*part) {
                                 column[at] = *v;
                             }
@@ -143,7 +144,7 @@ impl<'a> Forward<'a> {
         &self,
         (context, job): (&Context, &Job),
         axis: Axis,
-        (lanes, groups): (usize, usize),
+        (lanes, groups): (Lanes, usize),
         packed: &[f32],
         sink: impl Fn(&Part, &mut Scratch) + Sync,
     ) -> Result<()> {
@@ -171,7 +172,7 @@ impl<'a> Forward<'a> {
         line.resize(part.len, 0.0);
         for (ray, sums) in part.sums(sums, slab.lanes) {
             for (lane, slice) in slab.slices(part.group).enumerate() {
-                pack::extract(sums, slab.lanes, lane, ray.step, line);
+                pack::extract(sums, slab.lanes.count(), lane, ray.step, line);
                 let row = call.arrays.row(self.geometry, slab.first + slice);
                 // SAFETY: this task alone has these bins of these views and rows.
                 unsafe { call.target.write_row([ray.view, row, part.first], line) };
@@ -189,33 +190,35 @@ pub(super) struct Part<'a> {
 }
 
 impl Part<'_> {
-    /// Each ray with its sums, `lanes` for each bin.
+    /// Each ray with its sums, one of each lane for a bin.
     pub(super) fn sums<'s>(
         &'s self,
         sums: &'s mut [f32],
-        lanes: usize,
+        lanes: Lanes,
     ) -> impl Iterator<Item = (&'s Ray, &'s mut [f32])> {
-        let own = sums.chunks_exact_mut(strip_bins(lanes) * lanes);
-        self.rays.iter().zip(own.map(move |sums| &mut sums[..self.len * lanes]))
+        let count = lanes.count();
+        let own = sums.chunks_exact_mut(strip_bins(lanes) * count);
+        self.rays.iter().zip(own.map(move |sums| &mut sums[..self.len * count]))
     }
 }
 
 /// Bins of a task.
-fn strip_bins(lanes: usize) -> usize {
-    if lanes == 1 { SINGLE_BINS } else { BINS }
+fn strip_bins(lanes: Lanes) -> usize {
+    if lanes == Lanes::Alone { SINGLE_BINS } else { BINS }
 }
 
 /// Sums the lines of the packed volume that a task's rays cross.
 fn sum_lines<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part, scratch: &mut Scratch<'v>) {
-    let (taps, lanes, len) = (Taps::Linear, layout.lanes, part.len);
+    let (taps, len) = (Taps::Linear, part.len);
     let lines = volume.len() / layout.pitch();
-    let stride = strip_bins(lanes);
+    let stride = strip_bins(layout.lanes);
+    let floats = stride * layout.lanes.count();
     scratch.sums.clear();
-    scratch.sums.resize(part.rays.len() * stride * lanes, 0.0);
-    let step = if lanes == 1 { SINGLE_LINES } else { LINES };
+    scratch.sums.resize(part.rays.len() * floats, 0.0);
+    let step = if layout.lanes == Lanes::Alone { SINGLE_LINES } else { LINES };
     for l0 in (0..lines).step_by(step) {
         let rows = step.min(lines - l0);
-        for (ray, sums) in part.rays.iter().zip(scratch.sums.chunks_exact_mut(stride * lanes)) {
+        for (ray, sums) in part.rays.iter().zip(scratch.sums.chunks_exact_mut(floats)) {
             let first = ray.origin + part.first as f64 * ray.along + l0 as f64 * ray.across;
             let grid = Grid { first, across: ray.across, along: ray.along, rows, len };
             let at = &volume[l0 * layout.pitch()..];
@@ -223,14 +226,17 @@ fn sum_lines<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part
             let terms = &mut scratch.terms;
             terms.clear();
             terms.extend(lines);
-            if lanes > 1 {
+            match layout.lanes {
                 // SAFETY: the terms are of these lines, which `bytes` keeps below MAX_DISTANCE, and of this grid.
-                dispatch(level, unsafe { Interleaved::new(terms, taps, [1, len], [lanes, stride], sums) });
-            } else {
-                let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
-                let len = len.next_multiple_of(BLOCK);
-                // SAFETY: the terms are of this grid, and of this spread.
-                dispatch(level, unsafe { Single::new(terms, (taps, spread), [1, len], stride, sums) });
+                Lanes::Side(lanes) => {
+                    dispatch(level, unsafe { Interleaved::new(terms, taps, [1, len], [lanes, stride], sums) })
+                }
+                Lanes::Alone => {
+                    let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
+                    let len = len.next_multiple_of(BLOCK);
+                    // SAFETY: the terms are of this grid, and of this spread.
+                    dispatch(level, unsafe { Single::new(terms, (taps, spread), [1, len], stride, sums) });
+                }
             }
         }
     }
@@ -240,19 +246,23 @@ fn sum_lines<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part
 const COLUMNS: usize = 16;
 
 impl Work for Forward<'_> {
-    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+    fn bytes(&self, lanes: Lanes, groups: usize) -> u64 {
         let pitch = self.layout(Axis::Rows, lanes).pitch().max(self.layout(Axis::Columns, lanes).pitch());
-        if lanes > 1 && LINES * pitch > MAX_DISTANCE {
+        if lanes != Lanes::Alone && LINES * pitch > MAX_DISTANCE {
             return u64::MAX;
         }
         4 * (groups * self.packed_floats(lanes)) as u64 + self.scratch_bytes(lanes)
+    }
+
+    fn least(&self) -> u64 {
+        division::least(self.geometry.slices, self)
     }
 
     fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
         self.bytes(slab.lanes, slab.len())
     }
 
-    fn tasks(&self, lanes: usize) -> usize {
+    fn tasks(&self, lanes: Lanes) -> usize {
         let blocks: usize = self.rays.iter().map(|r| r.len().div_ceil(VIEWS)).sum();
         blocks * self.geometry.bins.div_ceil(strip_bins(lanes))
     }

@@ -2,7 +2,7 @@
 //! differ only in how a pixel weighs the bins near it.
 
 use super::division;
-use super::groups::Groups;
+use super::groups::{Groups, Lanes};
 use super::interleaved::{Interleaved, MAX_DISTANCE, TERMS};
 use super::pack;
 use super::single::Single;
@@ -99,11 +99,11 @@ impl<'a> Gather<'a> {
         self.taps.count()
     }
 
-    pub(super) fn layout(&self, lanes: usize) -> RowLayout {
+    pub(super) fn layout(&self, lanes: Lanes) -> RowLayout {
         RowLayout::new(self.samples, self.taps.count(), lanes)
     }
 
-    fn row_bytes(&self, lanes: usize) -> u64 {
+    fn row_bytes(&self, lanes: Lanes) -> u64 {
         4 * self.layout(lanes).pitch() as u64
     }
 
@@ -116,9 +116,9 @@ impl<'a> Gather<'a> {
     }
 
     /// Bytes beside sums and packed rows: the threads' own, and the filter's tables.
-    fn scratch_bytes(&self, lanes: usize) -> u64 {
+    fn scratch_bytes(&self, lanes: Lanes) -> u64 {
         let tables = self.filter.as_ref().map_or(0, |_| RowFilter::table_bytes(self.geometry.bins));
-        self.threads as u64 * PackScratch::bytes(self, lanes) + tables
+        self.threads as u64 * PackScratch::bytes(self, lanes.count()) + tables
     }
 
     fn min_chunk(&self) -> usize {
@@ -136,9 +136,10 @@ impl<'a> Gather<'a> {
     ) -> Result<()> {
         let Call { job, input, .. } = *call;
         let layout = self.layout(slab.lanes);
+        let lanes = slab.lanes.count();
         let pairs = chunk / 2;
         packed.par_chunks_mut(2 * layout.pitch()).enumerate().try_for_each_init(
-            || PackScratch::new(self, slab.lanes),
+            || PackScratch::new(self, lanes),
             |scratch, (k, rows)| {
                 job.check()?;
                 let scratch = scratch.as_mut().map_err(|e| e.clone())?;
@@ -150,8 +151,8 @@ impl<'a> Gather<'a> {
                 self.read_pair(slab, input, group, view..last, scratch)?;
                 for (row, (v, from)) in rows.chunks_mut(layout.pitch()).zip((view..last).zip(&scratch.rows)) {
                     let slices = slab.slices(group).len();
-                    let to = &mut row[layout.pad * layout.lanes..];
-                    pack::interleave(&from[..slices * self.samples], self.samples, layout.lanes, self.scales[v], to);
+                    let to = &mut row[layout.pad * lanes..];
+                    pack::interleave(&from[..slices * self.samples], self.samples, lanes, self.scales[v], to);
                 }
                 Ok(())
             },
@@ -203,12 +204,12 @@ impl<'a> Gather<'a> {
         terms: &mut Terms<'c>,
         sums: &mut [f32],
     ) -> Result<()> {
-        let (taps, lanes) = (self.taps, chunk.layout.lanes);
+        let taps = self.taps;
         terms.clear();
         for (view, row) in chunk.views.clone().zip(chunk.rows.chunks_exact(chunk.layout.pitch())) {
             terms.push(&chunk.layout, row, &self.lines[view], tile, taps.count())?;
         }
-        if lanes > 1 {
+        if let Lanes::Side(lanes) = chunk.layout.lanes {
             let size = [tile.rows, tile.columns];
             for terms in terms.lists[0].chunks(4 * TERMS) {
                 // SAFETY: the terms are of this chunk, which `bytes` keeps below MAX_DISTANCE, and of this tile.
@@ -240,10 +241,11 @@ impl<'a> Gather<'a> {
                 for (lane, slice) in slab.slices(group).enumerate() {
                     let to = call.arrays.slice(slab.first + slice);
                     for r in 0..tile.rows {
-                        if slab.lanes > 1 {
-                            pack::extract(&sums[r * tile.side * slab.lanes..], slab.lanes, lane, 1.0, line);
-                        } else {
-                            tile.single_row(sums, r, false, line);
+                        match slab.lanes {
+                            Lanes::Side(lanes) => {
+                                pack::extract(&sums[r * tile.side * lanes..], lanes, lane, 1.0, line);
+                            }
+                            Lanes::Alone => tile.single_row(sums, r, false, line),
                         }
                         // SAFETY: this task alone has this tile of this slice.
                         unsafe { call.write_row([to, tile.y + r, tile.x], line) };
@@ -255,8 +257,8 @@ impl<'a> Gather<'a> {
 }
 
 impl Work for Gather<'_> {
-    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
-        if lanes > 1 && MIN_CHUNK * self.layout(lanes).pitch() > MAX_DISTANCE {
+    fn bytes(&self, lanes: Lanes, groups: usize) -> u64 {
+        if lanes != Lanes::Alone && MIN_CHUNK * self.layout(lanes).pitch() > MAX_DISTANCE {
             return u64::MAX;
         }
         let tiles = Tiles::new(self.geometry, lanes);
@@ -265,12 +267,16 @@ impl Work for Gather<'_> {
         (sums + rows) * groups as u64 + self.scratch_bytes(lanes)
     }
 
+    fn least(&self) -> u64 {
+        division::least(self.geometry.slices, self)
+    }
+
     fn slab_bytes(&self, slab: &Groups, cap: u64) -> u64 {
         let extra = self.chunk(slab, cap).saturating_sub(self.min_chunk()) as u64;
         self.bytes(slab.lanes, slab.len()) + extra * self.row_bytes(slab.lanes) * slab.len() as u64
     }
 
-    fn tasks(&self, lanes: usize) -> usize {
+    fn tasks(&self, lanes: Lanes) -> usize {
         Tiles::new(self.geometry, lanes).count()
     }
 

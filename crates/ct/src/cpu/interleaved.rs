@@ -4,7 +4,7 @@
 use super::term::{Taps, Term, tent};
 use isocenter_base::cpu::simd::{Kernel, Lookup, Real, Vector};
 
-/// Slices that a group may hold.
+/// Slices that a group may hold, where memory has room for so many; else one.
 pub(super) const LANES: [usize; 3] = [32, 16, 8];
 /// Elements are done in squares of this side, so that the samples that a square reads stay in the first-level cache.
 const SQUARE: usize = 16;
@@ -37,8 +37,10 @@ impl<'a> Interleaved<'a> {
         [lanes, stride]: [usize; 2],
         sums: &'a mut [f32],
     ) -> Self {
-        assert!(LANES.contains(&lanes), "{lanes} lanes");
-        let floats = ((rows.max(1) - 1) * stride + len) * lanes;
+        assert!(lanes == 1 || LANES.contains(&lanes), "{lanes} lanes");
+        // Elements of one slice fill whole vectors.
+        let whole = if lanes == 1 { len.next_multiple_of(SQUARE) } else { len };
+        let floats = ((rows.max(1) - 1) * stride + whole) * lanes;
         assert!(sums.len() >= floats, "{} floats for {rows} x {len} elements of {lanes}", sums.len());
         Self { terms, taps, rows, len, lanes, stride, sums }
     }
@@ -57,6 +59,7 @@ impl Kernel<f32> for Interleaved<'_> {
         // SAFETY: the dispatcher enabled the instructions of V, which include those of AVX2 when V is wider than 8.
         unsafe {
             match self.lanes / V::LANES {
+                _ if self.lanes == 1 => self.taps::<V::Singles, 0>(),
                 0 => narrow(self),
                 1 => self.taps::<V::Singles, 1>(),
                 2 => self.taps::<V::Singles, 2>(),
@@ -94,7 +97,7 @@ impl Interleaved<'_> {
         }
     }
 
-    /// `KIND`: 0 nearest, 2 linear, 4 tent.
+    /// `N`: vectors of an element; 0 where it has but one slice. `KIND`: 0 nearest, 2 linear, 4 tent.
     #[inline(always)]
     unsafe fn squares<V: Lookup, const N: usize, const KIND: usize>(self, taps: usize) {
         let mut line = Line { offset: [[0; SQUARE]; TERMS], weight: [[[0.0; SQUARE]; KEPT]; TERMS] };
@@ -180,6 +183,71 @@ unsafe fn add<V: Lookup, const N: usize, const TAPS: usize, const LINEAR: usize>
     count: usize,
     sums: *mut f32,
 ) {
+    // SAFETY: by the caller's contract.
+    unsafe {
+        if N == 0 {
+            add_alone::<V, TAPS, LINEAR>(terms, line, count, sums)
+        } else {
+            add_sides::<V, N, TAPS, LINEAR>(terms, line, count, sums)
+        }
+    }
+}
+
+/// The same for one slice, its elements side by side: the operations of [`add_term`] on each, in the same order.
+#[inline(always)]
+unsafe fn add_alone<V: Lookup, const TAPS: usize, const LINEAR: usize>(
+    terms: &[Term],
+    line: &Line,
+    count: usize,
+    sums: *mut f32,
+) {
+    let data = terms[0].data;
+    let mut samples = [[[0.0f32; SQUARE]; KEPT]; TERMS];
+    for (t, samples) in samples.iter_mut().enumerate().take(terms.len()) {
+        for (tap, samples) in samples.iter_mut().enumerate().take(TAPS.max(1)) {
+            for (to, offset) in samples.iter_mut().zip(&line.offset[t]).take(count) {
+                // SAFETY: by the caller's contract: offsets lie inside the rows.
+                *to = unsafe { *data.wrapping_offset(*offset as isize + tap as isize) };
+            }
+        }
+    }
+    for e in (0..count).step_by(V::LANES) {
+        // SAFETY: by the caller's contract `sums` holds whole vectors, as `line` and `samples` do.
+        unsafe {
+            let mut sum = V::load(sums.add(e));
+            for (t, samples) in samples.iter().enumerate().take(terms.len()) {
+                let sample = |tap: usize| V::load(samples[tap].as_ptr().add(e));
+                let kept = |tap: usize| V::load(line.weight[t][tap].as_ptr().add(e));
+                if TAPS == 0 {
+                    sum = V::add(sum, sample(0));
+                }
+                for tap in 0..TAPS {
+                    sum = V::fma(weight::<V, LINEAR>(tap, kept), sample(tap), sum);
+                }
+            }
+            V::store(sum, sums.add(e));
+        }
+    }
+}
+
+/// Of a tap, by what is kept of its term.
+#[inline(always)]
+unsafe fn weight<V: Lookup, const LINEAR: usize>(tap: usize, kept: impl Fn(usize) -> V) -> V {
+    match (LINEAR, tap) {
+        // SAFETY: by the caller's contract.
+        (1, 0) => unsafe { V::sub(V::splat(1.0), kept(0)) },
+        (1, _) => kept(0),
+        _ => kept(tap),
+    }
+}
+
+#[inline(always)]
+unsafe fn add_sides<V: Lookup, const N: usize, const TAPS: usize, const LINEAR: usize>(
+    terms: &[Term],
+    line: &Line,
+    count: usize,
+    sums: *mut f32,
+) {
     let lanes = N * V::LANES;
     let data = terms[0].data;
     for e in 0..count {
@@ -226,11 +294,7 @@ unsafe fn add_term<V: Lookup, const N: usize, const TAPS: usize, const LINEAR: u
             }
         }
         for tap in 0..TAPS {
-            let weight = match (LINEAR, tap) {
-                (1, 0) => V::sub(V::splat(1.0), kept(0)),
-                (1, _) => kept(0),
-                _ => kept(tap),
-            };
+            let weight = weight::<V, LINEAR>(tap, kept);
             for (n, s) in sum.iter_mut().enumerate() {
                 *s = V::fma(weight, V::load(sample.add(tap * lanes + n * V::LANES)), *s);
             }

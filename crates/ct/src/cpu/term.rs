@@ -1,5 +1,6 @@
 //! What both kernels sum: terms, each a row of packed samples read along a straight line of positions.
 
+use super::groups::Lanes;
 use isocenter_base::cpu::simd::Lookup;
 use std::marker::PhantomData;
 
@@ -92,19 +93,19 @@ impl Term<'_> {
 pub(super) struct RowLayout {
     pub(super) samples: usize,
     pub(super) pad: usize,
-    pub(super) lanes: usize,
+    pub(super) lanes: Lanes,
 }
 
 impl RowLayout {
-    /// Padding wide enough for `taps` (and for the windows that [`super::single`] reads when there is one lane).
-    pub(super) fn new(samples: usize, taps: usize, lanes: usize) -> Self {
-        let pad = if lanes == 1 { PAD + taps } else { taps };
+    /// Padding wide enough for `taps` (and for the windows that [`super::single`] reads where a slice is alone).
+    pub(super) fn new(samples: usize, taps: usize, lanes: Lanes) -> Self {
+        let pad = if lanes == Lanes::Alone { PAD + taps } else { taps };
         Self { samples, pad, lanes }
     }
 
     /// Floats from one row to the next, in whole cache lines.
     pub(super) fn pitch(&self) -> usize {
-        ((self.samples + 2 * self.pad) * self.lanes).next_multiple_of(16)
+        ((self.samples + 2 * self.pad) * self.lanes.count()).next_multiple_of(16)
     }
 
     /// A grid of `rows` x `len` elements whose position at (0, 0) is `first` (samples, any size), as a term; None where every
@@ -121,7 +122,7 @@ impl RowLayout {
         let base = min.floor();
         let cell = base as isize;
         Some(Term {
-            data: row.as_ptr().wrapping_offset((self.pad as isize + cell) * self.lanes as isize),
+            data: row.as_ptr().wrapping_offset((self.pad as isize + cell) * self.lanes.count() as isize),
             row: PhantomData,
             start: first - base,
             across,

@@ -1,5 +1,6 @@
 //! A slice in squares, and the terms that a square sums.
 
+use super::groups::Lanes;
 use super::single::Spread;
 use super::term::{Grid, RowLayout, Term};
 use crate::geometry::Geometry;
@@ -17,7 +18,7 @@ pub(super) struct ViewLine {
 
 /// A slice in squares.
 pub(super) struct Tiles {
-    lanes: usize,
+    lanes: Lanes,
     pub(super) side: usize,
     pub(super) columns: usize,
     ny: usize,
@@ -34,7 +35,7 @@ pub(super) struct Tile {
 }
 
 impl Tile {
-    /// A row of one slice, whose sums are in two sets; or adds it to what is there.
+    /// A row of a slice alone, whose sums are in two sets; or adds it to what is there.
     pub(super) fn single_row(&self, sums: &[f32], r: usize, add: bool, row: &mut [f32]) {
         let (by_rows, by_columns) = sums.split_at(self.side * self.side);
         let columns = by_columns[r..].iter().step_by(self.side);
@@ -45,8 +46,8 @@ impl Tile {
 }
 
 impl Tiles {
-    pub(super) fn new(geometry: &Geometry, lanes: usize) -> Self {
-        let side = if lanes == 1 { 64 } else { 32 };
+    pub(super) fn new(geometry: &Geometry, lanes: Lanes) -> Self {
+        let side = if lanes == Lanes::Alone { 64 } else { 32 };
         Self { lanes, side, columns: geometry.nx.div_ceil(side), ny: geometry.ny, nx: geometry.nx }
     }
 
@@ -54,9 +55,13 @@ impl Tiles {
         self.columns * self.ny.div_ceil(self.side)
     }
 
-    /// Floats of a square's sums; one slice has two sets, by rows and by columns.
+    /// Floats of a square's sums; a slice alone has two sets, by rows and by columns.
     pub(super) fn floats(&self) -> usize {
-        self.side * self.side * if self.lanes == 1 { 2 } else { self.lanes }
+        let sets = match self.lanes {
+            Lanes::Alone => 2,
+            Lanes::Side(slices) => slices,
+        };
+        self.side * self.side * sets
     }
 
     pub(super) fn tile(&self, k: usize) -> Tile {
@@ -65,7 +70,7 @@ impl Tiles {
     }
 }
 
-/// A tile's terms, apart by what the kernel needs: for one slice, lanes along rows or columns, by spread.
+/// A tile's terms, apart by what the kernel needs: for a slice alone, lanes along rows or columns, by spread.
 #[derive(Default)]
 pub(super) struct Terms<'a> {
     pub(super) lists: [Vec<Term<'a>>; 6],
@@ -88,7 +93,7 @@ impl<'a> Terms<'a> {
     ) -> Result<()> {
         let first = line.origin + tile.x as f64 * line.dx + tile.y as f64 * line.dy;
         // Lanes run along the direction in which the position changes less, so that their window is narrow.
-        let columns = layout.lanes == 1 && line.dx.abs() > line.dy.abs();
+        let columns = layout.lanes == Lanes::Alone && line.dx.abs() > line.dy.abs();
         let grid = if columns {
             Grid { first, across: line.dx, along: line.dy, rows: tile.columns, len: tile.rows }
         } else {
@@ -96,9 +101,9 @@ impl<'a> Terms<'a> {
         };
         let Some(term) = layout.term(row, grid, taps, line.slope) else { return Ok(()) };
         let spread = match layout.lanes {
-            1 if layout.inside(grid, taps) => Spread::of(grid.along),
-            1 => Spread::Any,
-            _ => Spread::Narrow,
+            Lanes::Alone if layout.inside(grid, taps) => Spread::of(grid.along),
+            Lanes::Alone => Spread::Any,
+            Lanes::Side(_) => Spread::Narrow,
         };
         append(&mut self.lists[usize::from(columns) * 3 + spread as usize], term)
     }

@@ -1,6 +1,6 @@
 //! What an operator does to a slab on the processor.
 
-use super::groups::Groups;
+use super::groups::{Groups, Lanes};
 use crate::output::Finish;
 use crate::rows::reader::Reader;
 use crate::slab::Arrays;
@@ -43,11 +43,15 @@ impl Call<'_> {
 /// An operator made ready.
 pub(super) trait Work: Sync {
     /// Minimum working memory, in bytes, for groups of these lanes at a time; u64::MAX where they cannot be done.
-    fn bytes(&self, lanes: usize, groups: usize) -> u64;
+    fn bytes(&self, lanes: Lanes, groups: usize) -> u64;
+    /// The least memory, in bytes, that any slice takes.
+    fn least(&self) -> u64 {
+        self.bytes(Lanes::Alone, 1)
+    }
     /// What a slab takes where there is more.
     fn slab_bytes(&self, slab: &Groups, cap: u64) -> u64;
     /// Independent tasks in a group.
-    fn tasks(&self, lanes: usize) -> usize;
+    fn tasks(&self, lanes: Lanes) -> usize;
     /// Whether all data of a slab are read before any of its results is written.
     fn reads_first(&self) -> bool;
     /// Slices that go together: slabs begin at a multiple of it.

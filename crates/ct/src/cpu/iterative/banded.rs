@@ -5,6 +5,7 @@ use crate::band_limited::BandLimited;
 use crate::cpu::band_limited::{Banded, Ends, Way};
 use crate::cpu::band_limited_forward::BandLimitedForward;
 use crate::cpu::band_limited_sum::BandLimitedSum;
+use crate::cpu::groups::Lanes;
 use crate::geometry::Geometry;
 use isocenter_base::context::{Context, Job};
 use isocenter_base::cpu::level::Level;
@@ -46,6 +47,7 @@ impl<'a> BandedPair<'a> {
         let images = self.images(slices);
         let [forward, adjoint] = [self.forward.spectra.lens(images)?, self.adjoint.spectra.lens(images)?];
         Ok(Kept {
+            side: Lanes::Alone,
             lanes: 1,
             groups: slices,
             pixels,

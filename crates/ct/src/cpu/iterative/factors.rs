@@ -1,6 +1,7 @@
 //! One over the sums of A, along rays and over pixels, from the pair itself: A and A^T of ones, for one slice.
 
 use super::pairs::Pairs;
+use crate::cpu::groups::Lanes;
 use crate::geometry::Geometry;
 use crate::iterative::Iteration;
 use crate::iterative::norms::Norms;
@@ -44,7 +45,7 @@ impl Factors {
         if !needs.ray_factors && !needs.pixel_factors && !needs.norms {
             return Ok(factors);
         }
-        let kept = pairs.kept(g, 1, 1)?;
+        let kept = pairs.kept(g, Lanes::Alone, 1)?;
         let mut packed = Buffer::zeroed(kept.packed)?;
         let mut rows = Buffer::zeroed(kept.rows)?;
         let mut image = Buffer::zeroed(g.ny * g.nx)?;

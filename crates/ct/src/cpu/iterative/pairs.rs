@@ -2,6 +2,7 @@
 
 use super::banded::BandedPair;
 use super::resident::{Joseph, Kept};
+use crate::cpu::groups::Lanes;
 use crate::geometry::Geometry;
 use crate::iterative::Iteration;
 use isocenter_base::context::{Context, Job};
@@ -31,23 +32,23 @@ impl<'a> Pairs<'a> {
     }
 
     /// Sizes of vectors; of the band-limited pair slices do not lie in lanes.
-    pub(super) fn kept(&self, g: &Geometry, lanes: usize, groups: usize) -> Result<Kept> {
+    pub(super) fn kept(&self, g: &Geometry, lanes: Lanes, groups: usize) -> Result<Kept> {
         match self {
             Self::Joseph(pairs) => Ok(pairs.kept(g, lanes, groups)),
-            Self::Banded(pair) => pair.kept(lanes * groups),
+            Self::Banded(pair) => pair.kept(lanes.count() * groups),
         }
     }
 
     /// Bytes beside the vectors and what is packed.
     pub(super) fn other_bytes(&self, g: &Geometry, kept: &Kept, threads: usize) -> u64 {
         match self {
-            Self::Joseph(_) => threads as u64 * Joseph::thread_bytes(g, kept.lanes),
+            Self::Joseph(_) => threads as u64 * Joseph::thread_bytes(g, kept.side),
             Self::Banded(pair) => pair.other_bytes(kept.groups),
         }
     }
 
     /// Independent tasks of a group.
-    pub(super) fn tasks(&self, g: &Geometry, lanes: usize) -> usize {
+    pub(super) fn tasks(&self, g: &Geometry, lanes: Lanes) -> usize {
         match self {
             Self::Joseph(pairs) => pairs.tasks(g, lanes),
             Self::Banded(_) => 1,

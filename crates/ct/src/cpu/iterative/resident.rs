@@ -3,6 +3,7 @@
 
 use crate::cpu::forward::Forward;
 use crate::cpu::gather::{Chunk, Gather};
+use crate::cpu::groups::Lanes;
 use crate::cpu::interleaved::MAX_DISTANCE;
 use crate::cpu::tiles::{Terms, Tiles};
 use crate::geometry::Geometry;
@@ -38,6 +39,8 @@ pub(super) struct Row {
 /// Sizes of the vectors of some groups of slices, in floats.
 #[derive(Clone, Copy)]
 pub(super) struct Kept {
+    pub(super) side: Lanes,
+    /// How many they are.
     pub(super) lanes: usize,
     pub(super) groups: usize,
     /// An image of one group, and of all.
@@ -83,24 +86,36 @@ impl<'a> Joseph<'a> {
         self.pairs.len()
     }
 
-    pub(super) fn kept(&self, g: &Geometry, lanes: usize, groups: usize) -> Kept {
+    pub(super) fn kept(&self, g: &Geometry, side: Lanes, groups: usize) -> Kept {
+        let lanes = side.count();
         let (forward, gather) = &self.pairs[0];
-        let layout = gather.layout(lanes);
+        let layout = gather.layout(side);
         let row = Row { floats: layout.pitch(), pad: layout.pad };
         let (pixels, samples) = (g.ny * g.nx * lanes, self.views * row.floats);
         let largest = self.pairs.iter().map(|(_, gather)| gather.scales.len()).max().unwrap_or(0);
         let chunk = (CHUNK_BYTES / 4 / row.floats).clamp(1, largest.max(1));
-        let packed = forward.packed_floats(lanes).max(chunk * row.floats);
-        Kept { lanes, groups, pixels, image: pixels * groups, row, samples, rows: samples * groups, packed, chunk }
+        let packed = forward.packed_floats(side).max(chunk * row.floats);
+        Kept {
+            side,
+            lanes,
+            groups,
+            pixels,
+            image: pixels * groups,
+            row,
+            samples,
+            rows: samples * groups,
+            packed,
+            chunk,
+        }
     }
 
     /// Bytes of a thread's own.
-    pub(super) fn thread_bytes(g: &Geometry, lanes: usize) -> u64 {
-        4 * (Tiles::new(g, lanes).floats() + lanes * g.bins.max(g.nx)) as u64
+    pub(super) fn thread_bytes(g: &Geometry, lanes: Lanes) -> u64 {
+        4 * (Tiles::new(g, lanes).floats() + lanes.count() * g.bins.max(g.nx)) as u64
     }
 
     /// Independent tasks of a group.
-    pub(super) fn tasks(&self, g: &Geometry, lanes: usize) -> usize {
+    pub(super) fn tasks(&self, g: &Geometry, lanes: Lanes) -> usize {
         Tiles::new(g, lanes).count()
     }
 
@@ -121,17 +136,17 @@ impl<'a> Joseph<'a> {
         rows: &mut [f32],
     ) -> Result<()> {
         let (forward, _) = &self.pairs[subset];
-        let Kept { lanes, row, .. } = *kept;
+        let Kept { side, lanes, row, .. } = *kept;
         let first = self.firsts[subset];
         for (image, rows) in image.chunks_exact(kept.pixels).zip(rows.chunks_exact_mut(kept.samples)) {
             for axis in [Axis::Rows, Axis::Columns] {
                 if !forward.has(axis) {
                     continue;
                 }
-                let lines = lines(forward, axis, lanes, image, packed);
+                let lines = lines(forward, axis, side, image, packed);
                 let rows = Shared::new(rows);
-                forward.project((context, job), axis, (lanes, 1), lines, |part, scratch| {
-                    for (ray, sums) in part.sums(&mut scratch.sums, lanes) {
+                forward.project((context, job), axis, (side, 1), lines, |part, scratch| {
+                    for (ray, sums) in part.sums(&mut scratch.sums, side) {
                         sums.iter_mut().for_each(|s| *s *= ray.step);
                         let at = (first + ray.view) * row.floats + (row.pad + part.first) * lanes;
                         // SAFETY: this task alone has these bins of these views.
@@ -154,8 +169,8 @@ impl<'a> Joseph<'a> {
         image: &mut [f32],
     ) -> Result<()> {
         let (forward, gather) = &self.pairs[subset];
-        let (g, Kept { lanes, row, .. }) = (forward.geometry(), *kept);
-        let (layout, tiles) = (gather.layout(lanes), Tiles::new(g, lanes));
+        let (g, Kept { side, lanes, row, .. }) = (forward.geometry(), *kept);
+        let (layout, tiles) = (gather.layout(side), Tiles::new(g, side));
         let own = self.views(subset);
         for (image, rows) in image.chunks_exact_mut(kept.pixels).zip(rows.chunks_exact(kept.samples)) {
             let rows = &rows[own.start * row.floats..own.end * row.floats];
@@ -173,20 +188,21 @@ impl<'a> Joseph<'a> {
                 (0..tiles.count()).into_par_iter().try_for_each_init(room, |(terms, sums), k| {
                     job.check()?;
                     let tile = tiles.tile(k);
+                    let floats = tile.columns * lanes;
+                    // SAFETY: this task alone has these pixels.
+                    let pixels = |r: usize| unsafe {
+                        std::slice::from_raw_parts_mut(image.at(((tile.y + r) * g.nx + tile.x) * lanes), floats)
+                    };
+                    let row = |r: usize| r * tile.side * lanes..r * tile.side * lanes + floats;
                     sums.fill(0.0);
+                    let goes_on = first > 0 && side != Lanes::Alone;
+                    // Sums go on from what there is, as if all views were of one chunk.
+                    (0..if goes_on { tile.rows } else { 0 }).for_each(|r| sums[row(r)].copy_from_slice(pixels(r)));
                     gather.sum_tile(context.level(), &chunk, &tile, terms, sums)?;
                     for r in 0..tile.rows {
-                        let row = &mut sums[r * tile.side * lanes..];
-                        let floats = tile.columns * lanes;
-                        let at = ((tile.y + r) * g.nx + tile.x) * lanes;
-                        // SAFETY: this task alone has these pixels.
-                        let to = unsafe { std::slice::from_raw_parts_mut(image.at(at), floats) };
-                        if lanes == 1 {
-                            tile.single_row(sums, r, first > 0, to);
-                        } else if first > 0 {
-                            to.iter_mut().zip(row).for_each(|(to, s)| *to += *s);
-                        } else {
-                            to.copy_from_slice(&row[..floats]);
+                        match side {
+                            Lanes::Alone => tile.single_row(sums, r, first > 0, pixels(r)),
+                            Lanes::Side(_) => pixels(r).copy_from_slice(&sums[row(r)]),
                         }
                     }
                     Ok(())
@@ -198,8 +214,8 @@ impl<'a> Joseph<'a> {
 }
 
 /// The lines of one group's image, with zeros on either side.
-fn lines<'p>(forward: &Forward, axis: Axis, lanes: usize, image: &[f32], packed: &'p mut [f32]) -> &'p [f32] {
-    let layout = forward.layout(axis, lanes);
+fn lines<'p>(forward: &Forward, axis: Axis, side: Lanes, image: &[f32], packed: &'p mut [f32]) -> &'p [f32] {
+    let (layout, lanes) = (forward.layout(axis, side), side.count());
     let (samples, lines) = forward.size(axis);
     let (pitch, pad) = (layout.pitch(), layout.pad * lanes);
     let packed = &mut packed[..lines * pitch];

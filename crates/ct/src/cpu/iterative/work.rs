@@ -5,7 +5,7 @@ use super::pairs::Pairs;
 use super::resident::Kept;
 use super::space::{Resident, WATCHED};
 use crate::cpu::division;
-use crate::cpu::groups::Groups;
+use crate::cpu::groups::{Groups, Lanes};
 use crate::cpu::pack;
 use crate::cpu::toeplitz::Product;
 use crate::cpu::work::{Call, Work};
@@ -47,7 +47,7 @@ impl<'a> Iterate<'a> {
         Ok(Self { geometry, iteration, threads, pairs, convolution })
     }
 
-    fn bytes_of(&self, lanes: usize, groups: usize) -> Result<u64> {
+    fn bytes_of(&self, lanes: Lanes, groups: usize) -> Result<u64> {
         let g = self.geometry;
         let kept = self.pairs.kept(g, lanes, groups)?;
         let needs = self.iteration.needs();
@@ -144,19 +144,26 @@ fn raise(bins: &mut [f32], policy: NanPolicy, [view, row]: [usize; 2]) -> Result
 }
 
 impl Work for Iterate<'_> {
-    fn bytes(&self, lanes: usize, groups: usize) -> u64 {
+    fn bytes(&self, lanes: Lanes, groups: usize) -> u64 {
         let addressable = match &self.pairs {
-            Pairs::Joseph(pairs) => lanes == 1 || pairs.kept(self.geometry, lanes, groups).addressable(),
-            Pairs::Banded(_) => lanes == 1,
+            Pairs::Joseph(pairs) => lanes == Lanes::Alone || pairs.kept(self.geometry, lanes, groups).addressable(),
+            Pairs::Banded(_) => lanes.count() == 1,
         };
         if !addressable {
             return u64::MAX;
         }
         let groups = match self.iteration.depth {
-            Some(_) => self.geometry.slices.div_ceil(lanes),
+            Some(_) => self.geometry.slices.div_ceil(lanes.count()),
             None => groups.next_multiple_of(self.unit()),
         };
         self.bytes_of(lanes, groups).unwrap_or(u64::MAX)
+    }
+
+    fn least(&self) -> u64 {
+        match self.iteration.depth {
+            Some(_) => self.bytes(Lanes::Alone, 1),
+            None => division::least(self.geometry.slices, self),
+        }
     }
 
     fn slab_bytes(&self, slab: &Groups, _: u64) -> u64 {
@@ -172,7 +179,7 @@ impl Work for Iterate<'_> {
         }
     }
 
-    fn tasks(&self, lanes: usize) -> usize {
+    fn tasks(&self, lanes: Lanes) -> usize {
         self.pairs.tasks(self.geometry, lanes)
     }
 
@@ -198,7 +205,7 @@ impl Work for Iterate<'_> {
         let [vectors, packed] = workspace.take(lens, cap)?;
         clear(vectors);
         call.job.enter(Stage::Iterate);
-        let row = [kept.row.floats / slab.lanes, kept.row.pad];
+        let row = [kept.row.floats / kept.lanes, kept.row.pad];
         let at_work = (call.context, call.job);
         let factors = Factors::new(at_work, (self.iteration, self.geometry), &self.pairs, row)?;
         let (images, others) = vectors.split_at_mut(images);
