@@ -145,22 +145,23 @@ fn band_limited_weight(g: &Geometry, period: usize, p: usize, d: f64) -> f64 {
 
 /// Line integrals of the band-limited functions through the pixels, in frame order.
 pub fn band_limited_forward(g: &Geometry, period: usize, volume: &[f32]) -> Vec<f64> {
-    let row = |p: usize, r: usize| -> Vec<f64> {
-        let Some(slice) = r.checked_sub(g.first_row).filter(|z| *z < g.slices) else { return vec![0.0; g.bins] };
-        let mut row = vec![0.0; g.bins];
+    let frame = |p: usize| -> Vec<f64> {
+        let mut frame = vec![0.0; g.rows * g.bins];
         for at in 0..g.nx * g.ny {
-            let (value, h) = (f64::from(volume[slice * g.nx * g.ny + at]), bin(g, p, at / g.nx, at % g.nx));
-            if value == 0.0 {
+            let value = |z: usize| f64::from(volume[z * g.nx * g.ny + at]);
+            if (0..g.slices).all(|z| value(z) == 0.0) {
                 continue;
             }
-            for (k, sum) in row.iter_mut().enumerate() {
-                *sum += value * band_limited_weight(g, period, p, h - k as f64);
+            let h = bin(g, p, at / g.nx, at % g.nx);
+            for k in 0..g.bins {
+                let weight = band_limited_weight(g, period, p, h - k as f64);
+                (0..g.slices).for_each(|z| frame[(g.first_row + z) * g.bins + k] += value(z) * weight);
             }
         }
-        row
+        frame
     };
-    let rows: Vec<Vec<f64>> = (0..g.views() * g.rows).into_par_iter().map(|at| row(at / g.rows, at % g.rows)).collect();
-    rows.concat()
+    let frames: Vec<Vec<f64>> = (0..g.views()).into_par_iter().map(frame).collect();
+    frames.concat()
 }
 
 /// Their transpose, from projections in frame order.

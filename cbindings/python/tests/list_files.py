@@ -132,9 +132,9 @@ class Simulated:
         kept = crystals[:, 0] < CRYSTALS
         return crystals[kept].astype(int), times[kept], self.seconds[kept]
 
-    def middle(self, image):
+    def middle(self, image, voxel=VOXEL):
         """Of the hot ellipsoid: what is above what is about it, x, y, z in mm."""
-        z, y, x = (self.VOXEL * (np.indices(image.shape)[k] - (image.shape[k] - 1) / 2) for k in (0, 1, 2))
+        z, y, x = (voxel * (np.indices(image.shape)[k] - (image.shape[k] - 1) / 2) for k in (0, 1, 2))
         near = (x - 28) ** 2 + (y + 16) ** 2 + (z - 10) ** 2 < 24 ** 2
         weight = np.where(near, image, 0)
         return np.array([(weight * of).sum() / weight.sum() for of in (x, y, z)])

@@ -90,7 +90,9 @@ def write(path, described, blocks, *, length=100, nuclide="", others=(), between
 
 
 class Simulated:
-    """A scan of a hot cylinder in a warm one in water, of a scanner of 24 blocks of 8 x 16 crystals, with randoms and scatter.
+    """A scan of a hot cylinder in a warm one in water, of a scanner of `blocks` of 8 x `along` crystals, with randoms and scatter.
+
+    The phantom has two thirds of the scanner's length. All of a short scanner costs less, but what blurs along the axis, where its sensitivity falls, takes some percent from regions; a wider one has scatter at fewer places.
 
     Attributes
     ----------
@@ -102,21 +104,22 @@ class Simulated:
     """
     SECONDS, VOXEL = 600.0, 5.0
 
-    def __init__(self, path, events, *, efficiencies=True, z=0.0, seed=1, randoms=0.2):
+    def __init__(self, path, events, *, blocks=24, along=8, efficiencies=True, z=0.0, seed=1, randoms=0.2):
         import isocenter.petsird
         rng = np.random.default_rng(seed)
-        self.efficiencies = rng.uniform(0.6, 1.0, 24 * 8 * 16) if efficiencies else None
-        edges = np.linspace(-900, 900, 37) * HALF_LIGHT  # randoms are within the ring, which is 370 mm wide
-        self.described = scanner(edges.astype(np.float32), blocks=24, across=8, along=16, pitch=5.5, diameter=360.0, crystal=(10.0, 5.5, 5.5), z=z,
-                                 tof=300.0 * HALF_LIGHT, efficiencies=self.efficiencies, name="24 blocks")
+        self.crystals, diameter, length, tilt = blocks * 8 * along, 15.0 * blocks, 5.5 * along, 6.75 * along / (15.0 * blocks)
+        self.efficiencies = rng.uniform(0.6, 1.0, self.crystals) if efficiencies else None
+        edges = np.linspace(-900, 900, 37) * HALF_LIGHT  # randoms are within the ring
+        self.described = scanner(edges.astype(np.float32), blocks=blocks, across=8, along=along, pitch=5.5, diameter=diameter, crystal=(10.0, 5.5, 5.5), z=z,
+                                 tof=300.0 * HALF_LIGHT, efficiencies=self.efficiencies, name=f"{blocks} blocks")
         write(path, self.described, [])
         found = isocenter.petsird.read_scanner(path)
-        self.pet = isocenter.PET(isocenter.Context(log=lambda *_: None), nx=44, ny=44, nz=18, voxel_x=self.VOXEL, azimuths=12, max_tilt=0.3)
+        self.pet = isocenter.PET(isocenter.Context(log=lambda *_: None), nx=44, ny=44, nz=round(length / self.VOXEL), voxel_x=self.VOXEL, azimuths=12, max_tilt=tilt)
         self.pet.set_scanner(found.positions - (0, 0, z), found.normals, crystal_width=5.5, crystal_height=5.5, time_edges=found.time_edges)
-        self.warm = isocenter.Body("cylinder", half_x=70.0, half_z=30.0, activity=1.0)
-        self.hot = isocenter.Body("cylinder", x=35.0, y=-10.0, half_x=20.0, half_z=30.0, activity=2.0)
-        water = isocenter.Body("cylinder", half_x=75.0, half_z=36.0, attenuation=0.0096)
-        bodies, cylinder = [self.warm, self.hot, water], dict(diameter=370.0, axial_length=88.0, seed=seed)
+        self.warm = isocenter.Body("cylinder", half_x=70.0, half_z=0.34 * length, activity=1.0)
+        self.hot = isocenter.Body("cylinder", x=35.0, y=-10.0, half_x=20.0, half_z=0.34 * length, activity=2.0)
+        water = isocenter.Body("cylinder", half_x=75.0, half_z=0.41 * length, attenuation=0.0096)
+        bodies, cylinder = [self.warm, self.hot, water], dict(diameter=diameter + 10, axial_length=length, seed=seed)
         scan = isocenter.Scan(bodies, **cylinder, tof_fwhm=300.0, energy_resolution=0.11, randoms=randoms, random_window=900.0)
         self.prompts, self.tally = self._listed(scan, events, seed)
         self.delays = np.zeros((0, 3), int)
@@ -124,14 +127,14 @@ class Simulated:
             self.delays, _ = self._listed(isocenter.Scan(bodies[:2], **dict(cylinder, seed=seed + 1), randoms=0.999999, random_window=900.0), self.tally.randoms, seed + 1)
         shape = self.pet.phantom_image(bodies)
         k = np.log(2) * self.SECONDS / 6584.04
-        becquerel = self.tally.decays / np.sin(0.3) / (self.SECONDS * 0.9686 * (1 - np.exp(-k)) / k)
+        becquerel = self.tally.decays / np.sin(tilt) / (self.SECONDS * 0.9686 * (1 - np.exp(-k)) / k)
         self.truth = shape * (becquerel / (shape.sum() * self.VOXEL ** 3 / 1000))
         self.map = self.pet.phantom_image(bodies, "attenuation")
 
     def _listed(self, scan, events, seed):
         first, second, times, tally = self.pet.simulate(scan, events)
         crystals, bins, _ = self.pet.detect(first, second, times, self.efficiencies, seed=seed)
-        kept = crystals[:, 0] < 24 * 8 * 16
+        kept = crystals[:, 0] < self.crystals
         pairs, bins = crystals[kept].astype(int), bins[kept].astype(int)
         # A file has the larger number first; places are c (t1 - t2) / 2.
         turned = pairs[:, 0] < pairs[:, 1]

@@ -598,12 +598,12 @@ class Images(Phantom):
         image, _ = self.made(path, "--scanner", self.path("RING.geom"), "--tof-fwhm", "300", "--isotope", "F-18", "--duration", "600")
         self.check(image)
 
-    def quick(self, path, **words):
+    def quick(self, path, attenuation=None, **words):
         """A small lattice: for what does not depend on the image."""
-        words = {**dict(voxel=10.0, azimuths=8, tilts=1, max_tilt=0.22, scatter=0, algorithm="osem", iterations=1), **words}
+        words = {**dict(voxel=15.0, azimuths=8, tilts=1, max_tilt=0.22, scatter=0, algorithm="osem", iterations=1), **words}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return isocenter.lists.quantify(path, self.map, **words)
+            return isocenter.lists.quantify(path, attenuation or self.map, **words)
 
     def test_frames(self):
         crystals, times, seconds = self.scan.detected()
@@ -624,13 +624,18 @@ class Images(Phantom):
         np.save(efficiencies, np.full(CRYSTALS, 0.5, np.float32))
         for given in (efficiencies, np.full(CRYSTALS, 0.5)):
             self.assertAlmostEqual(self.quick(path, randoms=False, efficiencies=given).image.sum() / plain.image.sum(), 4, delta=1e-3)
+        # What scatters is a box of 20 mm, in a small lattice.
+        box = np.zeros_like(self.scan.map)
+        box[7:11, 18:22, 18:22] = 0.0096
+        box = isocenter.images.Volume(box, (5.0,) * 3, (0.0, 0.0, 0.0), "1/mm")
         for words, doubts in ((dict(), ["energy resolution, by which scatter is made: 0.11 of 511 keV", "energy window, by which scatter is made: 435 to 585 keV"]),
                               (dict(energy_resolution=0.12), ["energy window"]), (dict(energy_resolution=0.12, energy_window=(430, 650)), [])):
-            made = self.quick(path, randoms=False, scatter=1, **words)
+            made = self.quick(path, box, size=6, slices=3, randoms=False, scatter=1, **words)
             of_energy = [of for of in made.doubts if "scatter is made" in of]
             self.assertEqual(len(of_energy), len(doubts), of_energy)
             for of, expected in zip(of_energy, doubts):
                 self.assertIn(expected, of)
+            self.assertGreater(made.found[0].scatter, 0)
         self.assertEqual(made.settings["energy window"], "430 to 650 keV, resolution 0.12")
         for words, said in ((dict(efficiencies=np.ones(5)), r"shape \(5,\); they must be numbers, one for each of 3072 crystals"), (dict(efficiencies=np.full(CRYSTALS, 2.0)), "2 to 2; they must be 0 to 1"),
                             (dict(efficiencies=self.map), "are no NumPy file"), (dict(energy_window=(600, 400)), "600 to 400 keV; it must be two energies, ascending"),

@@ -229,8 +229,8 @@ class Image(Phantom):
         # Of crystals that detect twice as much as the norm's mean, a quarter of the activity makes the same counts; whatever is in gaps' places.
         norm = siemens_files.norm(self.folder.name, np.where(np.arange(216) % 9 == 8, 50.0, 2.0) * np.ones((16, 1)), design=SMALL)
         with mock.patch.object(_siemens_scanner, "DESIGNS", (SMALL,)):
-            image, doubts = self.made(path, "--algorithm", "osem", "--iterations", "2", "--norm", norm)
-        self.assertAlmostEqual(image.sum() / truth.sum(), 1 / 4, delta=0.01)
+            image, doubts = self.made(path, "--algorithm", "osem", "--iterations", "2", "--norm", norm, "--voxel", "10", "--size", "20", "--slices", "9")
+        self.assertAlmostEqual(8 * image.sum() / truth.sum(), 1 / 4, delta=0.01)
         self.assertIn("values are in Bq/ml but for a factor, give --calibration", doubts)
 
 

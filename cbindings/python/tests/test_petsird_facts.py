@@ -373,7 +373,7 @@ class Facts(unittest.TestCase):
             self.assertEqual(self.module.read_scanner(self.path).turn[2].tolist(), [axis == "x", axis == "y", 0])
         # With its head the other way: z of the file is -y of before. The hot cylinder is at x = 35, y = -10 mm of the scanner.
         self.turned(np.array([[1, 0, 0], [0, 0, 1], [0, -1, 0]]))
-        image = self.quick(self.map._replace(image=np.full((44, 18, 44), 0.0096, np.float32)))[0].image
+        image = self.quick(self.map._replace(image=np.full((44, 9, 44), 0.0096, np.float32)))[0].image
         places = [(np.arange(n) - (n - 1) / 2) * 15.0 for n in image.shape[::-1]]
         weights = np.where(image > 0.7 * image.max(), image, 0)
         middle = [float((weights.sum(axis=tuple({0, 1, 2} - {2 - k})) * places[k]).sum() / weights.sum()) for k in range(3)]
@@ -443,7 +443,7 @@ class Facts(unittest.TestCase):
         # Of Hounsfield units one voxel is enough.
         for value in (-200.0, 60.0):
             one = self.map.image.copy()
-            one[9, 22, 22] = value
+            one[4, 22, 22] = value
             self.assertRaisesRegex(ValueError, "are Hounsfield units: pass unit='HU'", self.quick, self.map._replace(image=one))
 
     def test_maps_below_0_by_rounding(self):

@@ -14,7 +14,7 @@ from isocenter.lists import _products
 from petsird_files import dead_time, petsird, singles
 
 EDGES = np.array([-60.0, -20.0, 0.0, 30.0, 60.0], np.float32)
-MODULES, ELEMENTS = 24, 128  # of petsird_files.Simulated
+MODULES, ELEMENTS, CRYSTALS = 24, 64, 24 * 64  # of petsird_files.Simulated
 HALF_LIFE = 6584.04
 
 
@@ -61,7 +61,7 @@ class Rates(unittest.TestCase):
         cls.write(cls.scan.prompts)
         cls.plain = cls.quick(randoms=False)
         z, y, x = np.meshgrid(*(15.0 * (np.arange(n) - (n - 1) / 2) for n in cls.plain.image.shape), indexing="ij")
-        cls.body = (np.hypot(x, y) < 70) & (abs(z) < 30)
+        cls.body = (np.hypot(x, y) < 70) & (abs(z) < 15)
 
     @classmethod
     def write(cls, prompts, *, kept=None, described=None, others=(), delays=()):
@@ -95,8 +95,8 @@ class Rates(unittest.TestCase):
         # Half of the scan with 0.81, half with 0.36, as often as not told by coincidences.
         prompts = len(self.scan.prompts)
         alive = np.where(np.arange(prompts) < prompts / 2, 0.81, 0.36)
-        for others in ([dead_time(0, 300_000, [np.full(3072, 0.9)]), dead_time(300_000, 600_000, [np.full(3072, 0.6)])],
-                       [dead_time(300_000, 600_000, [np.full(3072, 0.9)], [[[np.full(k + 1, 0.4444444) for k in range(MODULES)]]]), dead_time(0, 300_000, [np.full(3072, 0.9)])]):
+        for others in ([dead_time(0, 300_000, [np.full(CRYSTALS, 0.9)]), dead_time(300_000, 600_000, [np.full(CRYSTALS, 0.6)])],
+                       [dead_time(300_000, 600_000, [np.full(CRYSTALS, 0.9)], [[[np.full(k + 1, 0.4444444) for k in range(MODULES)]]]), dead_time(0, 300_000, [np.full(CRYSTALS, 0.9)])]):
             self.write(self.scan.prompts, kept=self.kept(alive), others=others)
             made = self.quick(randoms=False)
             # Of two halves; the second has less activity by its decay, but for the simulated one, which does not decay.
@@ -118,7 +118,7 @@ class Rates(unittest.TestCase):
 
     def test_fractions_of_modules(self):
         """One side of the ring is less ready than the other: the image has the truth's sum, and its place, which it has not without them."""
-        module = np.arange(3072) // ELEMENTS
+        module = np.arange(CRYSTALS) // ELEMENTS
         fractions = 0.75 + 0.2 * np.cos(2 * np.pi * module / MODULES)
         alive = fractions[self.scan.prompts[:, 0]] * fractions[self.scan.prompts[:, 1]]
         self.write(self.scan.prompts, kept=self.kept(alive), others=[dead_time(0, 600_000, [fractions])])
@@ -158,8 +158,8 @@ class Rates(unittest.TestCase):
         return described
 
     def test_what_is_told(self):
-        crystals = np.full(3072, 0.9)
-        changed = np.concatenate([np.full(1536, 0.9), np.full(1536, 0.3)])
+        crystals = np.full(CRYSTALS, 0.9)
+        changed = np.concatenate([np.full(CRYSTALS // 2, 0.9), np.full(CRYSTALS // 2, 0.3)])
         for others, words in (([dead_time(0, 100_000, [crystals])], "blocks of dead time cover 100 of 600 s of events"),
                               ([dead_time(0, 300_000, [changed]), dead_time(300_000, 600_000, [changed[::-1]])], "change against each other within the scan: of some pairs .* off by up to [0-9.]+ %"),
                               ([dead_time(0, 600_000)], "blocks of dead times without fractions: pass live")):
@@ -171,13 +171,13 @@ class Rates(unittest.TestCase):
         self.assertRegex("; ".join(self.quick(randoms=False, iterations=1).doubts), "dead times that differ, and the file has no efficiencies, which these multiply")
 
     def test_bad_dead_times(self):
-        good = np.full(3072, 0.9)
+        good = np.full(CRYSTALS, 0.9)
         triangle = [np.full(k + 1, 0.9) for k in range(MODULES)]
-        nan, low, high = (np.where(np.arange(3072) == 7, v, good) for v in (np.nan, -0.1, 1.5))
+        nan, low, high = (np.where(np.arange(CRYSTALS) == 7, v, good) for v in (np.nan, -0.1, 1.5))
         for others, words in (([dead_time(0, 600_000, [nan])], "from 0 to 600 s, whose fractions are not all finite: pass live"),
                               ([dead_time(0, 600_000, [low])], "whose fractions are -0.1 to 0.9; they must be 0 to 1"),
                               ([dead_time(0, 600_000, [high])], "whose fractions are 0.9 to 1.5; they must be 0 to 1"),
-                              ([dead_time(0, 600_000, [good[:-1]])], "have 3071 fractions; their 3072 crystals of 1 energy bins need 3072"),
+                              ([dead_time(0, 600_000, [good[:-1]])], "have 1535 fractions; their 1536 crystals of 1 energy bins need 1536"),
                               ([dead_time(0, 600_000, [good], [[triangle[:-1]]])], "fractions of coincidences of types 0 and 0 are not of their 24 and 24 modules"),
                               ([dead_time(0, 600_000, [good], [[[row * np.nan for row in triangle]]])], "whose fractions are not all finite"),
                               ([dead_time(600_000, 0, [good])], "from 600 to 0 s, which ends before it begins"),
@@ -185,8 +185,8 @@ class Rates(unittest.TestCase):
             self.write(self.scan.prompts[:2000], others=others)
             with self.subTest(words):
                 with self.assertRaisesRegex(ValueError, words):
-                    self.quick(randoms=False)
-                self.assertEqual(self.quick(randoms=False, live=0.8, iterations=1).found[0].alive, 0.8)
+                    self.quick(voxel=30.0, randoms=False)
+                self.assertEqual(self.quick(voxel=30.0, randoms=False, live=0.8, iterations=1).found[0].alive, 0.8)
         # NaN that signals: processors tell of it when it is converted.
         self.write(self.scan.prompts[:2000], others=[dead_time(0, 600_000, [good], [[[row * np.nan for row in triangle]]])])
         with open(self.path, "rb") as file:
@@ -194,7 +194,7 @@ class Rates(unittest.TestCase):
         with open(self.path, "wb") as file:
             file.write(data.replace(b"\0\0\xc0\x7f", b"\1\0\x80\x7f"))
         with self.assertRaisesRegex(ValueError, "whose fractions are not all finite"):
-            self.quick(randoms=False)
+            self.quick(voxel=30.0, randoms=False)
 
     def noisy(self, rates, seconds=600.0, window=900e-12, seed=11, ready=1.0):
         """Random coincidences, 2 w T s_i s_j of each pair that the bins hold, anywhere in time."""
@@ -205,8 +205,8 @@ class Rates(unittest.TestCase):
 
     def rates(self):
         """Some 2.8e5 photons a second, and twice as many on one side, which are a third of the prompts in randoms that are measured at all."""
-        module = np.arange(3072) // ELEMENTS
-        return (1.0 + 0.5 * np.cos(2 * np.pi * module / MODULES)) * 120.0 * np.random.default_rng(2).uniform(0.7, 1.3, 3072)
+        module = np.arange(CRYSTALS) // ELEMENTS
+        return (1.0 + 0.5 * np.cos(2 * np.pi * module / MODULES)) * 240.0 * np.random.default_rng(2).uniform(0.7, 1.3, CRYSTALS)
 
     def test_randoms_of_single_photons(self):
         rates = self.rates()
@@ -242,8 +242,8 @@ class Rates(unittest.TestCase):
 
     def test_units_energies_and_lines(self):
         """Units of two modules, whose counts are divided by efficiencies; of three energy bins one is beyond the window. And along lines."""
-        module = np.arange(3072) // ELEMENTS
-        rates = self.scan.efficiencies * np.repeat(np.linspace(60, 240, MODULES // 2), 2)[module]
+        module = np.arange(CRYSTALS) // ELEMENTS
+        rates = self.scan.efficiencies * np.repeat(np.linspace(120, 480, MODULES // 2), 2)[module]
         units = np.repeat(np.arange(MODULES // 2)[::-1], 2)
         sums = np.bincount(units[module], 600 * rates)
         noise = self.noisy(rates)
@@ -265,7 +265,7 @@ class Rates(unittest.TestCase):
         self.write(noise, described=described, others=[singles(0, 600_000, units=counts)])
         self.assertAlmostEqual(self.quick().found[0].randoms / self.write_quick(noise, described, counts), 1, delta=1e-6)
         # Coincidences' dead time is theirs, too, photons' is in their counts already.
-        self.write(noise, described=described, others=[singles(0, 600_000, units=counts), dead_time(0, 600_000, [np.full(3072, 0.7)], [[[np.full(k + 1, 0.5) for k in range(MODULES)]]])])
+        self.write(noise, described=described, others=[singles(0, 600_000, units=counts), dead_time(0, 600_000, [np.full(CRYSTALS, 0.7)], [[[np.full(k + 1, 0.5) for k in range(MODULES)]]])])
         dead = self.quick().found[0]
         self.assertAlmostEqual(dead.alive, 0.245, 6)
         self.assertAlmostEqual(dead.randoms / self.write_quick(noise, described, counts), 0.5, delta=1e-5)
@@ -276,7 +276,7 @@ class Rates(unittest.TestCase):
 
     def test_rates_that_change(self):
         """Of a source that is there in the first minute alone: 10 times the mean of the squares that the square of the mean has."""
-        rates = np.full(3072, 400.0)
+        rates = np.full(CRYSTALS, 800.0)
         noise = self.noisy(rates, seconds=60.0)
         described = petsird_files.has_singles(self.scanner(), "all")
         self.write(noise, described=described, others=[singles(0, 60_000, bins=[60 * rates]), singles(60_000, 600_000, bins=[0 * rates])])
@@ -286,29 +286,29 @@ class Rates(unittest.TestCase):
     def test_delays_go_before(self):
         delays = self.noisy(self.rates(), seed=12)
         described = petsird_files.has_singles(self.scanner(), "all")
-        others = [singles(0, 600_000, bins=[np.full(3072, 10_000_000)])]
+        others = [singles(0, 600_000, bins=[np.full(CRYSTALS, 10_000_000)])]
         self.write(self.scan.prompts, delays=delays)
-        plain = self.quick()
+        plain = self.quick(iterations=1)
         self.assertEqual(plain.settings["randoms"], "of delays")
         self.write(self.scan.prompts, described=described, delays=delays, others=others)
-        made = self.quick()
+        made = self.quick(iterations=1)
         self.assertTrue((made.image == plain.image).all())
         self.assertEqual(made.settings["randoms"], "of delays, before the single photons that the file has")
         described.delayed_event_policy = petsird.CoincidencePolicy.NONE
         self.write(self.scan.prompts, described=described, others=others)
-        self.assertEqual(self.quick().settings["randoms"], "of single photons that the file has")
-        self.assertEqual(self.quick(randoms=False).settings["randoms"], "none")
+        self.assertEqual(self.quick(iterations=1).settings["randoms"], "of single photons that the file has")
+        self.assertEqual(self.quick(randoms=False, iterations=1).settings["randoms"], "none")
         self.write(self.scan.prompts)
         with self.assertRaisesRegex(ValueError, "prompts without delays, and without rates of single photons, of which randoms are made: pass randoms=False"):
-            self.quick()
+            self.quick(iterations=1)
 
     def test_bad_singles(self):
-        good, by_unit = np.full(3072, 600.0), [[1000]] * MODULES
+        good, by_unit = np.full(CRYSTALS, 600.0), [[1000]] * MODULES
         all_of = lambda **words: petsird_files.has_singles(self.scanner(), "all", **words)
         units = lambda table: petsird_files.has_singles(self.scanner(), "module", [table])
         whole = np.arange(MODULES)
         for described, others, words in (
-                (all_of(), [singles(0, 600_000, bins=[good[1:]])], "from 0 to 600 s whose modules of type 0 have 3071 counts; 3072 of 1 energy bins need 3072: pass randoms=False"),
+                (all_of(), [singles(0, 600_000, bins=[good[1:]])], "from 0 to 600 s whose modules of type 0 have 1535 counts; 1536 of 1 energy bins need 1536: pass randoms=False"),
                 (all_of(), [singles(0, 600_000, bins=[[]])], "have 0 counts"),
                 (all_of(), [singles(0, 600_000)], "without counts"),
                 (all_of(), [singles(0, 0, bins=[good])], "has no singles of the scan, of which"),
@@ -323,22 +323,22 @@ class Rates(unittest.TestCase):
             self.write(self.scan.prompts[:2000], described=described, others=others)
             with self.subTest(words):
                 with self.assertRaisesRegex(ValueError, words):
-                    self.quick()
-                self.assertEqual(self.quick(randoms=False, iterations=1).found[0].randoms, 0)
+                    self.quick(voxel=30.0)
+                self.assertEqual(self.quick(voxel=30.0, randoms=False, iterations=1).found[0].randoms, 0)
         for described, others, words in ((all_of(), [singles(0, 100_000, bins=[good])], "singles, of which randoms are made, are of 100 of 600 s of events"),
                                          (all_of(edges=(400.0, 650.0)), [singles(0, 600_000, bins=[good])], "are cut by the energy window at 435 keV"),
-                                         (all_of(), [singles(0, 300_000, bins=[np.repeat([900.0, 100.0], 1536) * 30]), singles(300_000, 600_000, bins=[np.repeat([100.0, 900.0], 1536) * 30])],
+                                         (all_of(), [singles(0, 300_000, bins=[np.repeat([900.0, 100.0], CRYSTALS // 2) * 30]), singles(300_000, 600_000, bins=[np.repeat([100.0, 900.0], CRYSTALS // 2) * 30])],
                                           "rates of single photons change against each other within the scan")):
             self.write(self.scan.prompts[:2000], described=described, others=others)
             with self.subTest(words):
-                self.assertRegex("; ".join(self.quick(iterations=1).doubts), words)
+                self.assertRegex("; ".join(self.quick(voxel=30.0, iterations=1).doubts), words)
 
     def test_counts_are_divided(self):
         """Units' by efficiencies. Before 0.12 there are lists of each type of modules, of crystals, of modules, or of units of the type."""
         from isocenter.petsird import _singles
         found, described = self.module.read_scanner(self.path), self.scanner()
-        counts = np.arange(3072, dtype=np.uint64)
-        of_module = np.add.reduceat(counts, np.arange(0, 3072, ELEMENTS))
+        counts = np.arange(CRYSTALS, dtype=np.uint64)
+        of_module = np.add.reduceat(counts, np.arange(0, CRYSTALS, ELEMENTS))
         block = lambda rows: types.SimpleNamespace(time_interval=petsird.TimeInterval(start=0, stop=2000), singles_histograms=[np.asarray(rows, np.uint64)])
         shared = self.scan.efficiencies.reshape(MODULES, ELEMENTS)
         by_module = (of_module[:, None] * shared / shared.sum(axis=1, keepdims=True)).ravel() / 2
