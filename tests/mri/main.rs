@@ -4,6 +4,7 @@ mod coils;
 mod delays;
 mod field;
 mod field_normal;
+mod finite;
 mod imaginary;
 mod joint;
 mod merit;

@@ -6,7 +6,7 @@ use super::frames::{Frames, with_side};
 use super::normal::{Scratch, normal};
 use super::parts::Part;
 use super::penalty::Solver;
-use super::solver::{self, Solution};
+use super::solver::{self, Solution, finite};
 use super::transform::Fourier;
 use isocenter_base::array::Array;
 use isocenter_base::context::{Context, Job, NanPolicy, Stage};
@@ -59,6 +59,7 @@ impl Call<'_> {
             Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
             Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
         }
+        finite(e, &out, if what == Encode::Forward { "images" } else { "samples" })?;
         Ok(out)
     }
 
@@ -81,6 +82,7 @@ impl Call<'_> {
         let mut scratch = Scratch::new(e, solve, None)?;
         if count == 1 {
             normal(e, source, &mut result, &mut scratch, solve, job)?;
+            finite(e, &result, "images")?;
             return Ok(result);
         }
         let (mut image, mut product) = (e.vectors().uninitialised(unknowns)?, e.vectors().uninitialised(unknowns)?);
@@ -90,6 +92,7 @@ impl Call<'_> {
             e.vectors().copy((&product, 0), (&mut result, k * unknowns), unknowns)?;
             job.advance(share / count as f64);
         }
+        finite(e, &result, "images")?;
         Ok(result)
     }
 

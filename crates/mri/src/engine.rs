@@ -178,6 +178,11 @@ impl Solve {
             Solver::Fista(sparse) | Solver::PrimalDual(sparse) => sparse.takes_all_images(),
         }
     }
+
+    /// The same for samples and images in another unit, where the penalty is no square.
+    pub(super) fn divided_by(&self, unit: f64) -> Self {
+        Self { lambda: self.lambda / unit, solver: self.solver.divided_by(unit), ..*self }
+    }
 }
 
 /// What imaginary parts of images may be.

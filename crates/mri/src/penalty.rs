@@ -107,6 +107,19 @@ pub(super) enum Solver {
 }
 
 impl Solver {
+    /// The same for images in another unit.
+    pub(super) fn divided_by(self, unit: f64) -> Self {
+        let of = |sparse| match sparse {
+            Sparse::Variation { huber, joint } => Sparse::Variation { huber: huber / unit, joint },
+            same => same,
+        };
+        match self {
+            Self::ConjugateGradient => self,
+            Self::Fista(sparse) => Self::Fista(of(sparse)),
+            Self::PrimalDual(sparse) => Self::PrimalDual(of(sparse)),
+        }
+    }
+
     /// Whether the penalty is total variation, of which no weight is known that leaves nothing.
     pub(super) fn is_variation(self) -> bool {
         matches!(self, Self::Fista(Sparse::Variation { .. }) | Self::PrimalDual(Sparse::Variation { .. }))

@@ -5,12 +5,18 @@ use super::normal::{Scratch, normal};
 use super::penalty::Solver;
 use super::sparse::{Problem, largest_coefficient};
 use isocenter_base::context::{Job, Stage};
-use isocenter_base::error::Result;
+use isocenter_base::error::{Result, fail};
 use isocenter_solve::Vectors;
 use isocenter_solve::conjugate_gradient::{LinearSystem, conjugate_gradient};
 use isocenter_solve::fista::fista;
 use isocenter_solve::history::Progress;
 use isocenter_solve::primal_dual::primal_dual;
+use std::ops::Range;
+
+/// Lengths of samples that are taken as they are: squares of images, and of F^H W samples, are then in the range of single precision.
+const ORDINARY: Range<f64> = 1e-6..1e9;
+/// The power of two of the largest unit, whose inverse single precision holds, too.
+const LARGEST_UNIT: f64 = 100.0;
 
 /// How a solution went, and the weight from which on its penalty leaves nothing, if that is known.
 pub(super) type Solution = (Progress, Option<f64>);
@@ -32,6 +38,17 @@ pub(super) fn data_squares<E: Engine>(engine: &mut E, samples: &Vector<E>) -> Re
     Ok(squares)
 }
 
+/// An error where numbers have left the range of this precision. Squares in f64 are finite where single precision's are.
+pub(super) fn finite<E: Engine>(engine: &mut E, of: &Vector<E>, what: &str) -> Result<()> {
+    if !engine.vectors().dot(of, of)?.is_finite() {
+        fail!(
+            OutOfRange,
+            "results have left the range of this precision: {what} are too large; divide them, and all options in their unit, by a power of ten"
+        );
+    }
+    Ok(())
+}
+
 /// Solves `(F^H W F + lambda R^H R) image = right` for one problem; `right` is used up. `share`: its part of the whole; `frames`: those whose images it is of.
 /// `data`: |samples|^2 in the weights' norm. Imaginary parts may count besides, or there are none: equations are then the real parts of these. A penalty that is no square tells the weight from which on it leaves nothing, or that of wavelets, too.
 pub(super) fn solve<E: Engine>(
@@ -41,11 +58,49 @@ pub(super) fn solve<E: Engine>(
     data: f64,
     solve: &Solve,
     frames: Option<&mut [E::Side]>,
-    (job, share): (&Job, f64),
+    part: (&Job, f64),
 ) -> Result<Solution> {
-    job.enter(Stage::Solve);
+    part.0.enter(Stage::Solve);
     solve.imaginary.clear(engine, right)?;
     solve.imaginary.clear(engine, image)?;
+    if solve.solver != Solver::ConjugateGradient {
+        finite(engine, right, "samples")?;
+    }
+    let length = data.sqrt();
+    let solution = if data == 0.0 || ORDINARY.contains(&length) {
+        solve_here(engine, right, image, data, solve, frames, part)?
+    } else {
+        // Squares of very large or very small images would leave the range of single precision. A power of two takes no digit away.
+        let unit = length.log2().round().clamp(-LARGEST_UNIT, LARGEST_UNIT).exp2();
+        for vector in [&mut *right, &mut *image] {
+            times(engine, 1.0 / unit, vector)?;
+        }
+        let scaled = solve.divided_by(unit);
+        let (mut progress, limit) = solve_here(engine, right, image, data / (unit * unit), &scaled, frames, part)?;
+        times(engine, unit, image)?;
+        progress.objectives.iter_mut().chain(&mut progress.gaps).for_each(|v| *v *= unit * unit);
+        (progress, limit.map(|limit| limit * unit))
+    };
+    finite(engine, image, "samples")?;
+    Ok(solution)
+}
+
+fn times<E: Engine>(engine: &mut E, factor: f64, vector: &mut Vector<E>) -> Result<()> {
+    let count = engine.vectors().len(vector);
+    let zeros = engine.vectors().zeros(count)?;
+    engine.vectors().combine(0.0, &zeros, factor, vector)
+}
+
+/// See [`solve`].
+fn solve_here<E: Engine>(
+    engine: &mut E,
+    right: &mut Vector<E>,
+    image: &mut Vector<E>,
+    data: f64,
+    solve: &Solve,
+    frames: Option<&mut [E::Side]>,
+    (job, share): (&Job, f64),
+) -> Result<Solution> {
     // Before there is a problem, whose memory is that of this and more.
     let of_wavelets = solve.solver.is_variation().then(|| largest_coefficient(engine, right)).transpose()?;
     let scratch = Scratch::new(engine, solve, frames)?;
@@ -70,6 +125,7 @@ pub(super) fn solve<E: Engine>(
     job.advance(share * left as f64 / solve.stop.iterations.max(1) as f64);
     Ok((progress, limit))
 }
+
 struct System<'a, E: Engine> {
     engine: &'a mut E,
     scratch: Scratch<'a, E>,

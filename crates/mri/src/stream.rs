@@ -10,7 +10,7 @@ use super::frames::{Frames, with_side};
 use super::parts::Part;
 use super::plan::{Mri, Plan, each};
 use super::reader::{Buffers, Portion, Reader, Request};
-use super::solver::Solution;
+use super::solver::{Solution, finite};
 use super::transform::Fourier;
 use isocenter_base::array::{ArrayMut, DType};
 use isocenter_base::context::{Context, HostMemory, Stage};
@@ -322,7 +322,12 @@ impl Stream {
             },
             drop,
         )?;
-        let solve = if solves { fitting(e, context, fourier, solve)? } else { transform };
+        let solve = if solves {
+            fitting(e, context, fourier, solve)?
+        } else {
+            finite(e, &sum, "samples")?;
+            transform
+        };
         Ok(((sum, sums), solve))
     }
 }

@@ -3,6 +3,7 @@
 //! M. R. Hestenes, E. Stiefel, "Methods of conjugate gradients for solving linear systems", J. Res. Natl. Bur. Stand. 49, 1952.
 //! Complex vectors serve as real ones of twice the length: of inner products only the real part is needed.
 
+use super::fista::MOST;
 use super::{Stop, Vectors};
 use isocenter_base::error::{Result, fail};
 
@@ -47,7 +48,7 @@ pub fn conjugate_gradient<S: LinearSystem>(
     }
     let mut product = system.vectors().zeros(count)?;
     // A x of very large or very small numbers would leave the range of single precision. A power of two takes no digit away.
-    let scale = if ORDINARY.contains(&norm) { 1.0 } else { (-norm.log2().round()).exp2() };
+    let scale = if ORDINARY.contains(&norm) { 1.0 } else { (-norm.log2().round()).clamp(-MOST, MOST).exp2() };
     if scale != 1.0 {
         system.vectors().combine(0.0, &product, scale, right)?;
         system.vectors().combine(0.0, &product, scale, x)?;
@@ -69,8 +70,14 @@ pub fn conjugate_gradient<S: LinearSystem>(
         system.apply(&direction, &mut product)?;
         let vectors = system.vectors();
         let curvature = vectors.dot(&direction, &product)?;
+        if !curvature.is_finite() {
+            fail!(
+                OutOfRange,
+                "products with the system are beyond the range of this precision; divide weights by a power of ten"
+            );
+        }
         // Rounding can take the last direction's curvature away; what is there is as good as it gets.
-        if curvature <= 0.0 || !curvature.is_finite() {
+        if curvature <= 0.0 {
             break;
         }
         let step = square / curvature;

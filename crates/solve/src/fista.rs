@@ -15,6 +15,9 @@ pub(super) const MARGIN: f64 = 1.05;
 /// Steps shorter than this part of the image are rounding as much as step: their curvature is not believed.
 pub(super) const SHORTEST: f64 = 1e-5;
 
+/// The largest power of two that single precision holds with its inverse.
+pub(super) const MOST: f64 = 126.0;
+
 /// Minimises from the given x on. `right` is A^H d, and `data` |d|^2.
 pub fn fista<C: Composite>(
     problem: &mut C,
@@ -76,8 +79,13 @@ pub(super) fn first_curvature<C: Composite>(
     if square == 0.0 {
         return Ok(None);
     }
-    problem.normal(right, product)?;
-    let curvature = problem.vectors().dot(right, product)? / square;
+    // N A^H d would leave the range of single precision where N is large. A power of two takes no digit away.
+    let scale = (-square.log2() / 2.0).round().clamp(-MOST, MOST).exp2();
+    let count = problem.vectors().len(right);
+    let mut along = problem.vectors().zeros(count)?;
+    problem.vectors().combine(scale, right, 0.0, &mut along)?;
+    problem.normal(&along, product)?;
+    let curvature = problem.vectors().dot(&along, product)? / (square * scale * scale);
     if !curvature.is_finite() {
         fail!(
             OutOfRange,
