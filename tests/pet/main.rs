@@ -4,6 +4,7 @@ use isocenter::error::Status;
 use isocenter::ffi::context::isoc_context_options;
 use isocenter::ffi::pet::{isoc_pet_memory, isoc_pet_options};
 
+mod finite;
 mod lines;
 mod refused;
 mod scan;

@@ -213,13 +213,13 @@ fn a_point_keeps_its_place_and_gets_the_widths_of_theory() {
 }
 
 /// A scan whose counts are what a phantom of two boxes gives, rounded; factors and background.
-struct Counts {
-    measured: Vec<f32>,
-    factors: Vec<f32>,
-    additive: Vec<f32>,
+pub(super) struct Counts {
+    pub(super) measured: Vec<f32>,
+    pub(super) factors: Vec<f32>,
+    pub(super) additive: Vec<f32>,
 }
 
-fn counts(plan: &Plan) -> Counts {
+pub(super) fn counts(plan: &Plan) -> Counts {
     let [nz, ny, nx] = plan.shape;
     let mut image = vec![0.0f32; plan.voxels()];
     for (k, v) in image.iter_mut().enumerate() {

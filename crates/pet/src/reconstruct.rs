@@ -9,15 +9,46 @@ use super::solve::{Algorithm, Iteration, Solve};
 use super::stopping::{Change, Watch};
 use isocenter_base::context::{Context, Job, Stage};
 use isocenter_base::error::{Result, fail};
+use std::ops::RangeInclusive;
 use std::sync::Arc;
 
+/// Counts of a voxel, and images, on average: what is expected of cold voxels is then above [`MIN_EXPECTED`](super::engine::MIN_EXPECTED), and hot ones are in the range of single precision.
+const RANGE: RangeInclusive<f64> = 1e-20..=1e20;
+
 /// A uniform image that explains as many counts as were measured.
-fn uniform(facts: &Facts) -> f32 {
+fn uniform(facts: &Facts) -> f64 {
     if facts.factors <= 0.0 {
         return 0.0;
     }
     // Where the additive part explains all, a thousandth of the counts is left to begin with.
-    (((facts.measured - facts.additive).max(1e-3 * facts.measured)) / facts.factors) as f32
+    (facts.measured - facts.additive).max(1e-3 * facts.measured) / facts.factors
+}
+
+/// An error where counts, or images of them, are too large or too small for single precision; `voxels` are those of all histo-images.
+fn check_range(facts: &Facts, voxels: f64) -> Result<()> {
+    let (counts, start) = (facts.measured / voxels, uniform(facts));
+    if let Some((what, v)) = [("counts have", counts), ("an image of them has", start)]
+        .into_iter()
+        .find(|(_, v)| *v != 0.0 && !RANGE.contains(v))
+    {
+        let (low, high) = RANGE.into_inner();
+        fail!(
+            OutOfRange,
+            "{what} {v:.1e} a voxel on average, and single precision takes {low:e} to {high:e}: multiply or divide measured and additive counts, or factors, by a power of ten"
+        );
+    }
+    Ok(())
+}
+
+/// An error where an image, or what a pass saw of it, is not finite.
+fn check_finite(values: &[f64]) -> Result<()> {
+    if values.iter().all(|v| v.is_finite()) {
+        return Ok(());
+    }
+    fail!(
+        OutOfRange,
+        "an image has left single precision: single counts, additive ones or the prior are too large beside the rest; divide those by a power of ten"
+    )
 }
 
 /// How many voxels are above 0; `room` is for marks of them.
@@ -68,8 +99,10 @@ pub(super) fn reconstruct<E: Engine>(
 ) -> Result<Zeros> {
     job.enter(Stage::Solve);
     let facts = e.facts(data);
+    check_range(&facts, (e.scan().lattice.voxels() * solve.order.len()) as f64)?;
+    let start = uniform(&facts) as f32;
     if !solve.warm {
-        e.fill(image, uniform(&facts))?;
+        e.fill(image, start)?;
     }
     let mut zeros = Zeros { factors: facts.factors <= 0.0, ..Zeros::default() };
     let mut ratio = e.zeros()?;
@@ -106,7 +139,7 @@ pub(super) fn reconstruct<E: Engine>(
                 e.mask(&mut weights, &seen)?;
                 prior.weights = Some(Arc::new(weights));
             }
-            let floor = FLOOR * uniform(&facts);
+            let floor = FLOOR * start;
             State::Climb(Box::new(Climb::new(e, solve, (seen, prior), (facts.measured, floor), (context, data))?))
         }
         None if solve.algorithm == Algorithm::Ramla => State::Ramla,
@@ -150,6 +183,7 @@ pub(super) fn reconstruct<E: Engine>(
             }
         };
         (told.log_likelihood, told.skipped) = (tally.log_likelihood, tally.skipped);
+        check_finite(&[told.log_likelihood, told.penalty])?;
         let mut is_done = false;
         if let Some(watch) = &mut watch {
             let change = watch.look(|to| e.write(image, to))?;
@@ -167,7 +201,9 @@ pub(super) fn reconstruct<E: Engine>(
             break;
         }
     }
-    zeros.image = facts.measured > facts.additive && !zeros.factors && e.sum(image)? == 0.0;
+    let sum = e.sum(image)?;
+    check_finite(&[sum])?;
+    zeros.image = facts.measured > facts.additive && !zeros.factors && sum == 0.0;
     Ok(zeros)
 }
 

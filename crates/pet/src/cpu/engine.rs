@@ -351,7 +351,7 @@ impl Engine for CpuEngine {
     fn compare(&mut self, view: usize, data: &Data<'_>, image: &Columns, of: Ratio, ratio: &mut Columns) -> Result<()> {
         let data = data.histos()?;
         let floored = self.project(view, image, ratio, |f| f.error)?;
-        let max = if floored { data.facts.max_quotient() } else { f32::INFINITY };
+        let max = if floored { data.facts.max_quotient() } else { f32::MAX };
         let Tally { log_likelihood, skipped } = compare(self.level, &data.histos, view, (of, max), ratio)?;
         self.tally.log_likelihood += log_likelihood;
         self.tally.skipped += skipped;
