@@ -381,6 +381,41 @@ fn maps_have_unit_length_where_they_are_kept() {
     }
 }
 
+/// Powers of two take no digit away: calibration and noise in any unit make the same maps and virtual coils, and whitening in that unit.
+#[test]
+fn any_unit_makes_the_same_coils() {
+    let (coils, shape, grid) = (4, [1, 16, 16], [1, 24, 37]);
+    let context = context(None, 2);
+    let x = random(coils * product(shape), 71);
+    let (rows, columns) = (coils, product(shape));
+    let of = |unit: f64| {
+        let own: Vec<C> = x.iter().map(|v| v * unit).collect();
+        let maps = |method| {
+            let maps = Maps { method, kernel: [1, 5, 5], threshold: 0.2, crop: 0.0, ..Default::default() };
+            find(&context, maps, &own, (coils, shape), (2, grid)).expect("maps")
+        };
+        let mut matrix = vec![C::default(); 2 * coils];
+        let to = ArrayMut::of(&mut matrix, [2, coils]).expect("an array");
+        let energy = coils::compression(&context, array(&own, [rows, columns]), to).expect("coils");
+        let mut white = vec![C::default(); coils * coils];
+        let to = ArrayMut::of(&mut white, [coils; 2]).expect("an array");
+        coils::whitening(&context, array(&own, [rows, columns]), to).expect("a matrix");
+        ([maps(Method::Espirit), maps(Method::Adaptive)].map(|found| (found.maps, found.values)), matrix, energy, white)
+    };
+    let expected = of(1.0);
+    for exponent in [-97, -50, 50, 97] {
+        let unit = 2f64.powi(exponent);
+        let (maps, matrix, energy, white) = of(unit);
+        for ((maps, values), (of_one, values_of_one)) in maps.iter().zip(&expected.0) {
+            assert!(error(maps, of_one) < ROUNDING, "2^{exponent}");
+            assert!(values.iter().zip(values_of_one).all(|(a, b)| (a - b).abs() < ROUNDING), "2^{exponent}");
+        }
+        let white: Vec<C> = white.iter().map(|v| v * unit).collect();
+        assert!(error(&matrix, &expected.1) < 1e-12 && error(&white, &expected.3) < 1e-12, "2^{exponent}");
+        assert!((energy - expected.2).abs() < 1e-12, "2^{exponent}");
+    }
+}
+
 #[test]
 fn what_makes_no_sense_is_refused() {
     let x = random(2 * 64, 5);

@@ -417,3 +417,24 @@ fn samples_of_single_precision_and_levels_agree() {
         assert!(other.iter().zip(&found[0]).all(|(a, b)| (a - b).abs() < 1e-6), "{found:?}");
     }
 }
+
+/// Samples in any unit have the same delays.
+#[test]
+fn any_unit_has_the_same_delays() {
+    let Some(device) = device() else { return };
+    let mut rng = SmallRng::seed_from_u64(8);
+    let kind = KINDS[1];
+    let object = kind.random_object(&mut rng);
+    let samples = kind.samples(&object, &kind.taken(&[0.7, 0.4, 0.0, -0.1, 0.0, 0.0]), 1e-3, &mut rng);
+    let scan = kind.scan(device);
+    let at = |unit: f64| {
+        let own: Vec<C> = samples.iter().map(|v| v * unit).collect();
+        values(&find(&scan, &own, 96))[0]
+    };
+    let expected = at(1.0);
+    for exponent in [-97, -50, 50, 97] {
+        let found = at(2f64.powi(exponent));
+        // Powers of two take no digit away; the fit's end is where steps are below 1e-4.
+        assert!(found.iter().zip(&expected).all(|(a, b)| (a - b).abs() < 1e-6), "2^{exponent}: {found:?} {expected:?}");
+    }
+}

@@ -20,8 +20,9 @@ const QUADRATIC: u32 = 1;
 const UNITS: [i32; 8] = [-95, -60, -40, -20, 20, 40, 60, 95];
 const ACCEPTED: i32 = 60;
 
-/// Powers of two take no digit away, but for sums of squares and logarithms, which decide on steps alone, and constants in f32 of an inexact unit.
-const CLOSE: f64 = 1e-6;
+/// Powers of two take no digit away: images are the same to the bit, but for numbers that leave f32's range at 2^-126, which are far below an image's; some
+/// roundings for what sums of those may make.
+const CLOSE: f64 = 4.0 * f32::EPSILON as f64;
 
 #[derive(Clone, Copy, Debug)]
 struct Case {
