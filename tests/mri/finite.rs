@@ -223,6 +223,36 @@ fn any_unit_of_weights_makes_the_same_image() {
     }
 }
 
+/// Weights of differences in any unit, with lambda in it: total variation has it once, squares of differences twice.
+#[test]
+fn any_unit_of_difference_weights_makes_the_same_image() {
+    let Some(device) = device() else { return };
+    let squares = Case { lambda: 5.0, penalty: DIFFERENCES, ..PLAIN };
+    let lengths = [FISTA, PRIMAL_DUAL].map(|algorithm| Case { penalty: VARIATION, algorithm, lambda: 20.0, ..PLAIN });
+    for (case, power) in [(squares, 2), (lengths[0], 1), (lengths[1], 1)] {
+        let (scan, samples) = case.scan(device, false);
+        let weights: Vec<f64> = random(2 * scan.voxels(), 9).iter().map(|v| 0.6 + 0.4 * v.re).collect();
+        let set = |unit: f64| {
+            let own: Vec<f64> = weights.iter().map(|w| w * unit).collect();
+            // SAFETY: valid pointers.
+            unsafe { isoc_mri_set_difference_weights(scan.mri, &tensor(&own, &[2, 1, GRID[1] as i64, GRID[2] as i64])) }
+        };
+        ok(set(1.0));
+        let expected = case.images(&scan, &samples, [1.0, 1.0]).expect("an image");
+        for exponent in [-45, -20, 20, 45] {
+            let unit = 2f64.powi(exponent);
+            ok(set(unit));
+            let own = Case { lambda: case.lambda / unit.powi(power), ..case };
+            let image = own.images(&scan, &samples, [1.0, 1.0]).expect("an image");
+            let apart = largest(&image.iter().zip(&expected).map(|(a, b)| a - b).collect::<Vec<_>>());
+            assert!(apart < CLOSE * largest(&expected), "{case:?}, 2^{exponent}: {apart}");
+        }
+        for refused in [1e-30, 1e-17, 1e17, 1e30] {
+            assert!(set(refused) == Status::OutOfRange && said().contains("a power of ten"), "{refused}: {}", said());
+        }
+    }
+}
+
 /// Transforms and gridding, with weights of the scan or of its frames, or of a density.
 #[test]
 fn any_unit_makes_the_same_gridded_image() {

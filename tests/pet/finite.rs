@@ -207,6 +207,38 @@ fn any_unit_of_line_factors_makes_the_same_image() {
     }
 }
 
+/// Weights of a prior in any unit, with strengths in its square, and warm starts in the unit of counts.
+#[test]
+fn any_unit_of_prior_weights_and_starts_makes_the_same_image() {
+    let Some(device) = device() else { return };
+    let (plan, of) = plan(device);
+    let kappa: Vec<f32> = noise(plan.voxels(), 9).iter().map(|v| 0.5 + v).collect();
+    let begin: Vec<f32> = noise(plan.voxels(), 10).iter().map(|v| 20.0 * (0.5 + v)).collect();
+    for algorithm in [3, SVRG] {
+        let run = |weights: f64, unit: f64| {
+            let (iterations, warm_start) = (4, 1);
+            plan.set_options(&isoc_pet_options { algorithm, subsets: 2, iterations, warm_start, ..sized() });
+            let strength = 0.5 / (weights * weights);
+            let own = tensor(&times(&kappa, weights), &SHAPE);
+            // SAFETY: valid pointers.
+            ok(unsafe { isoc_pet_set_prior(plan.pet, &isoc_pet_prior { strength, ..sized() }, &own, null()) });
+            let (measured, additive) = (times(&of.measured, unit), times(&of.additive, unit));
+            let start = times(&begin, unit);
+            plan.try_reconstruct(&measured, Some(&of.factors), Some(&additive), &start)
+        };
+        let (status, expected) = run(1.0, 1.0);
+        ok(status);
+        for exponent in [-45, -20, 20, 45] {
+            let unit = 2f64.powi(exponent);
+            for (weights, counts) in [(unit, 1.0), (1.0, unit)] {
+                let found = run(weights, counts);
+                assert!(check_finite(&found, &plan.history(), &(algorithm, exponent)), "{}", said());
+                check_same(&found.1, counts, &expected, &(algorithm, exponent));
+            }
+        }
+    }
+}
+
 /// Counts near the largest numbers, one that is far larger than the rest, additive ones that are, and none: what is not refused is finite.
 #[test]
 fn images_are_finite_or_refused() {

@@ -23,7 +23,11 @@ use isocenter_nufft::toeplitz::differences;
 use isocenter_solve::Stop;
 use isocenter_solve::Vectors;
 use rustfft::num_complex::Complex;
+use std::ops::RangeInclusive;
 use std::sync::Arc;
+
+/// The largest of difference weights: single precision holds its square, and that times those of ordinary samples.
+const WEIGHTS: RangeInclusive<f64> = 1e-15..=1e15;
 
 impl Mri {
     /// Copies an array of this name and shape to the host, wherever it is, and counts what was replaced.
@@ -386,6 +390,14 @@ impl Mri {
                 let [nz, ny, nx] = self.geometry()?.grid;
                 let shape = [if nz == 1 { 2 } else { 3 }, nz, ny, nx];
                 let mut values = self.fetch_reals(&w, ("difference weights", shape), context.nan_policy())?;
+                let largest = values.iter().fold(0.0f64, |a, w| a.max(w.abs()));
+                if largest > 0.0 && !WEIGHTS.contains(&largest) {
+                    let (low, high) = WEIGHTS.into_inner();
+                    fail!(
+                        OutOfRange,
+                        "the largest difference weight is {largest:e}; it must be {low:e} to {high:e}: divide or multiply all by a power of ten, and options.lambda by what its unit says"
+                    );
+                }
                 values.iter_mut().for_each(|w| *w *= *w);
                 Some(values)
             }

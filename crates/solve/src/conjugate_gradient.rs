@@ -73,7 +73,7 @@ pub fn conjugate_gradient<S: LinearSystem>(
         if !curvature.is_finite() {
             fail!(
                 OutOfRange,
-                "products with the system are beyond the range of this precision; divide weights by a power of ten"
+                "products with the system are beyond the range of this precision; divide weights and options.lambda by a power of ten"
             );
         }
         // Rounding can take the last direction's curvature away; what is there is as good as it gets.
