@@ -219,7 +219,8 @@ fn any_unit_of_prior_weights_and_starts_makes_the_same_image() {
             let (iterations, warm_start) = (4, 1);
             plan.set_options(&isoc_pet_options { algorithm, subsets: 2, iterations, warm_start, ..sized() });
             let strength = 0.5 / (weights * weights);
-            let own = tensor(&times(&kappa, weights), &SHAPE);
+            let own = times(&kappa, weights);
+            let own = tensor(&own, &SHAPE);
             // SAFETY: valid pointers.
             ok(unsafe { isoc_pet_set_prior(plan.pet, &isoc_pet_prior { strength, ..sized() }, &own, null()) });
             let (measured, additive) = (times(&of.measured, unit), times(&of.additive, unit));
