@@ -35,7 +35,8 @@ __device__ inline float compared(float sum, float less, float d, float a, float 
     if (expected) sums.likelihood += (counts ? d * __logf(e) : 0) - e;
     sums.skipped += counts && !expected;
     const float ratio = expected ? __fdividef(d, e) : counts ? less : 0;
-    return fminf(a * ratio, most) - a * less;
+    // What leaves single precision is nothing where factors are 0.
+    return fminf(a * fminf(ratio, 3.4028235e38f), most) - a * less;
 }
 
 __device__ inline float relaxed(float sum, float old, float step) { return fmaxf(old + step * old * sum, 0.f); }

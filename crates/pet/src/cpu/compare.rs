@@ -124,7 +124,8 @@ impl Rows {
             let sum = a * if *p > 0.0 { *p } else { 0.0 } + b;
             *e = if sum > MIN_EXPECTED { sum } else { 0.0 };
             let (minus, of_none) = if DISCREPANCY { (*a, if *d > 0.0 { 0.0 } else { -a }) } else { (0.0, 0.0) };
-            let quotient = a * (d / *e);
+            // What leaves single precision is nothing where factors are 0.
+            let quotient = a * (d / *e).min(f32::MAX);
             let quotient = if quotient < max_quotient { quotient } else { max_quotient };
             *p = if *e <= 0.0 { of_none } else { quotient - minus };
             skipped += u32::from((*e <= 0.0) & (*d > 0.0));
