@@ -328,9 +328,7 @@ fn images_are_finite_or_refused() {
                 assert!(largest(&found.expect("zeros")) == 0.0, "{case:?}");
             }
             let images = scan.info().images as usize;
-            for call in [isoc_mri_gridding as Run, isoc_mri_adjoint] {
-                check_finite(&run(&scan, call, &own, images), &(case, what, "a transform"));
-            }
+            check_finite(&run(&scan, isoc_mri_gridding, &own, images), &(case, what, "gridding"));
             for call in [isoc_mri_gridding_stream as Stream, isoc_mri_reconstruct_stream] {
                 check_finite(&stream(&scan, call, &own, images), &(case, what, "a stream"));
             }

@@ -59,7 +59,9 @@ impl Call<'_> {
             Encode::Forward => e.forward(&source, &mut out, &mut progress)?,
             Encode::Adjoint | Encode::Gridding => e.adjoint(&source, &mut out, &mut progress)?,
         }
-        finite(e, &out, if what == Encode::Forward { "images" } else { "samples" })?;
+        if what == Encode::Gridding {
+            finite(e, &out, "samples")?;
+        }
         Ok(out)
     }
 
@@ -82,7 +84,6 @@ impl Call<'_> {
         let mut scratch = Scratch::new(e, solve, None)?;
         if count == 1 {
             normal(e, source, &mut result, &mut scratch, solve, job)?;
-            finite(e, &result, "images")?;
             return Ok(result);
         }
         let (mut image, mut product) = (e.vectors().uninitialised(unknowns)?, e.vectors().uninitialised(unknowns)?);
@@ -92,7 +93,6 @@ impl Call<'_> {
             e.vectors().copy((&product, 0), (&mut result, k * unknowns), unknowns)?;
             job.advance(share / count as f64);
         }
-        finite(e, &result, "images")?;
         Ok(result)
     }
 
