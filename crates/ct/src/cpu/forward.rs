@@ -227,9 +227,9 @@ fn sum_lines<'v>(level: Level, layout: RowLayout, volume: &'v [f32], part: &Part
             terms.clear();
             terms.extend(lines);
             match layout.lanes {
-                // SAFETY: the terms are of these lines, which `bytes` keeps below MAX_DISTANCE, and of this grid.
                 Lanes::Side(lanes) => {
-                    dispatch(level, unsafe { Interleaved::new(terms, taps, [1, len], [lanes, stride], sums) })
+                    // SAFETY: the terms are of these lines, which `bytes` keeps below MAX_DISTANCE, and of this grid.
+                    dispatch(level, unsafe { Interleaved::new(terms, taps, [1, len], [lanes, stride], sums) });
                 }
                 Lanes::Alone => {
                     let spread = if layout.inside(grid, taps.count()) { Spread::of(ray.along) } else { Spread::Any };
