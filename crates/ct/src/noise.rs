@@ -9,7 +9,7 @@ use super::plan::Ct;
 use super::rows::median::{NORMAL, median};
 use super::rows::source::{Source, spread};
 use isocenter_base::array::Array;
-use isocenter_base::context::Job;
+use isocenter_base::context::{Job, Part};
 use isocenter_base::cpu::buffer::{Buffer, reserved};
 use isocenter_base::cpu::parallel::*;
 use isocenter_base::error::{Result, fail};
@@ -29,6 +29,11 @@ const GAIN: f64 = 20.0;
 impl Ct {
     /// Standard deviation of the noise of a line integral: see `isoc_ct_suggest_regularisation`.
     pub fn noise(&self, projections: Array) -> Result<f64> {
+        self.noise_as(Part::WHOLE, projections)
+    }
+
+    /// The same as a part of a call's work.
+    pub(super) fn noise_as(&self, part: Part, projections: Array) -> Result<f64> {
         let g = self.geometry()?;
         let source = self.source(&projections)?;
         if g.bins < MIN_BINS {
@@ -40,7 +45,7 @@ impl Ct {
                 "isoc_ct_set_phase is set, after which neighbouring bins share noise, so that it cannot be told from the object; choose a weight by eye"
             );
         }
-        self.context.run(|job| noise(&source, job))
+        self.context.run_part(part, |job| noise(&source, job))
     }
 }
 

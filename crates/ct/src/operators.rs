@@ -178,7 +178,7 @@ impl Ct {
     }
 
     /// Asks the engine for a task.
-    fn ask(
+    pub(super) fn ask(
         &mut self,
         operator: Operator,
         dtype: DType,

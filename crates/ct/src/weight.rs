@@ -8,11 +8,16 @@
 use super::geometry::{Geometry, Order};
 use super::iterative::options::{Algorithm, Iterative};
 use super::options::Options;
+use super::output::Pass;
 use super::plan::Ct;
 use super::rows::source::spread;
-use isocenter_base::array::{Array, ArrayMut};
+use super::slab::Arrays;
+use super::task::Operator;
+use isocenter_base::array::{Array, ArrayMut, DType};
+use isocenter_base::context::Part;
 use isocenter_base::cpu::buffer::{collected, zeros};
 use isocenter_base::error::{Result, fail};
+use std::ops::Range;
 
 /// What projections ask for.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -37,13 +42,23 @@ const LARGEST: f64 = 8.0;
 const SLICES: usize = 4;
 const ITERATIONS: usize = 120;
 
+/// Parts of the call's work that are done by then.
+const NOISE: f64 = 0.05;
+const READ: f64 = 0.1;
+const ITERATED: f64 = 0.98;
+
+fn part(of: Range<f64>) -> Part {
+    Part { before: of.start, share: of.end - of.start, last: of.end == 1.0 }
+}
+
 impl Ct {
     /// Suggests a weight of total variation: see `isoc_ct_suggest_regularisation`.
     pub fn suggest_regularisation(&self, projections: Array) -> Result<Suggested> {
-        let noise = self.noise(projections)?;
+        let noise = self.noise_as(part(0.0..NOISE), projections)?;
         let g = self.geometry()?;
         let unit = noise * (g.views() as f64).sqrt() * g.pixel_size;
         if noise == 0.0 {
+            self.context.run_part(part(NOISE..1.0), |_| Ok(()))?;
             return Ok(Suggested { weight: 0.0, noise });
         }
         let q = (self.left(&projections, FIRST * unit)? / noise).min(LARGEST);
@@ -65,7 +80,7 @@ impl Ct {
         let slices = spread(count, g.slices)?;
         let views: Vec<usize> = collected(0..g.views())?;
         let mut data = zeros(slices.len() * rays)?;
-        self.context.run(|job| {
+        self.context.run_part(part(NOISE..READ), |job| {
             for (slice, data) in slices.iter().zip(data.chunks_exact_mut(rays)) {
                 job.check()?;
                 source.read(*slice, &views, data)?;
@@ -90,9 +105,13 @@ impl Ct {
             ..Iterative::default()
         })?;
         let mut images = zeros(slices.len() * pixels)?;
-        ct.reconstruct(Array::new(&data, rows)?, ArrayMut::new(&mut images, volume)?)?;
+        let mut run = |operator, range, source: Array, target: ArrayMut| {
+            let (arrays, pass) = (Arrays::whole(&source, &target), Pass { part: part(range), ..Pass::DIRECT });
+            ct.ask(operator, DType::F32, pass, |engine, context, task| engine.run(context, task, &arrays))
+        };
+        run(Operator::Iterate, READ..ITERATED, Array::new(&data, rows)?, ArrayMut::new(&mut images, volume)?)?;
         let mut seen = zeros(data.len())?;
-        ct.forward(Array::new(&images, volume)?, ArrayMut::new(&mut seen, rows)?)?;
+        run(Operator::Forward, ITERATED..1.0, Array::new(&images, volume)?, ArrayMut::new(&mut seen, rows)?)?;
         let square: f64 = data.iter().zip(&seen).map(|(b, a)| f64::from(b - a).powi(2)).sum();
         Ok((square / data.len() as f64).sqrt())
     }
