@@ -118,7 +118,7 @@ fn the_order_of_stages() {
     }
 }
 
-/// Line integrals are the same bits in any slab; sums over views have another order there: 1e-5 of the largest.
+/// The same bits in any slab.
 #[test]
 fn slabs_and_streams_do_not_matter() {
     let shape = [24, 90, 48];
@@ -141,20 +141,18 @@ fn slabs_and_streams_do_not_matter() {
             volume
         };
         let whole = reconstruct(&mut make(2, 0));
-        let largest = whole.iter().fold(0.0f32, |l, v| l.max(v.abs()));
-        let near = |volume: &[f32]| volume.iter().zip(&whole).all(|(a, b)| (a - b).abs() < 1e-5 * largest);
         let message = make(1, 1).memory().expect_err("too little").message;
         let smallest: u64 = message.rsplit(' ').next().and_then(|bytes| bytes.parse().ok()).expect("a number of bytes");
         let rows = filtered(&mut make(2, 0), from(), InputKind::Transmission);
         for cap in [smallest, 2 * smallest] {
             let mut ct = make(1, cap);
             assert!(ct.memory().expect("a figure") <= cap);
-            assert!(near(&reconstruct(&mut ct)), "{cap} bytes, {order:?}");
+            assert!(reconstruct(&mut ct) == whole, "{cap} bytes, {order:?}");
             let part = filtered(&mut ct, from(), InputKind::Transmission);
             assert!(part.iter().zip(&rows).all(|(a, b)| a.to_bits() == b.to_bits()), "{cap} bytes, {order:?}");
         }
-        let (volume, asked) = streamed(&mut make(2, 2 * smallest), DType::F32, &data).expect("success");
-        assert!(asked.len() > 1 && near(&volume), "{} slabs, {order:?}", asked.len());
+        let (volume, asked) = streamed(&mut make(2, 3 * smallest), DType::F32, &data).expect("success");
+        assert!(asked.len() > 1 && volume == whole, "{} slabs, {order:?}", asked.len());
     }
 }
 
