@@ -8,10 +8,15 @@ use std::ops::Range;
 
 /// The balance follows less and less from this iteration on, as convergence wants it.
 const CALM: f64 = 1500.0;
-/// The balance of squares over the root of both norms. Half of it takes up to 1.5 times the iterations, twice of it twice and more, for 30 to 120 views, 64 and 128
-/// pixels across, noise of 0.3 to 3 %, and weights of 1 to 4 times what is suggested; smaller weights want a smaller one. One that follows what moves is ten to a thousand
-/// times as large in the end, and the gap up to three times as late.
+/// The balance of squares over the root of both norms, to begin with.
 const STEADY: f64 = 0.85;
+/// That which takes the fewest iterations to 0.1 % of the image is this times the weight, in units of the noise that A^T makes of what is left of the data, to the power of [`OF_WEIGHT`]:
+/// 30 and 90 views, 64 pixels across, noise of 0.3 to 3 %, weights of a tenth to 3 times what is suggested (`benches/results/2026-12-01-balance.md`).
+const OF_NOISE: f64 = 1.8;
+const OF_WEIGHT: f64 = 0.75;
+/// Of the balance over the root of both norms.
+const LEAST: f64 = 0.25;
+const MOST: f64 = 6.0;
 
 /// The balance between the steps of the image and of the duals, one a slice. It follows them where the curvature is not known beforehand: of Poisson's law,
 /// of weights that are made of the data, and of offsets, which take from it.
@@ -32,6 +37,19 @@ impl Balance {
         let norms = Norms { both: norms.both + depth / gradient, ..norms };
         let first: Vec<f64> = units.iter().map(|u| STEADY * u * (norms.typical * norms.normal).sqrt()).collect();
         Self { norms, gradient, now: first.clone(), first }
+    }
+
+    /// Goes to what suits a weight; `left`: of each slice, the mean square of what is left of the data.
+    pub(super) fn settle(&mut self, weight: f32, left: impl Iterator<Item = f64>) {
+        let typical = self.norms.typical;
+        for ((left, balance), first) in left.zip(&mut self.now).zip(&self.first) {
+            let parts = f64::from(weight) / (left * typical).sqrt();
+            let suited = (OF_NOISE * parts.powf(OF_WEIGHT)).clamp(LEAST, MOST);
+            // Not a number where there is neither weight nor anything left.
+            if suited > 0.0 {
+                *balance = first / STEADY * suited;
+            }
+        }
     }
 
     /// Goes half of the way to where image and duals move alike.

@@ -21,14 +21,14 @@ use crate::iterative::rings::Rings;
 use crate::iterative::space::{Bound, DATA, Penalty, Rows, Space};
 use isocenter_base::error::Result;
 
-/// Objective and the highest lower bound that can be told of each slice at the next image x, which the last step has left in
+/// Objective, the highest lower bound that can be told, and, of squares, |A x - b|^2, of each slice at the next image x, which the last step has left in
 /// [`GRADIENTS`], less the base, of which the data know nothing either. With the fields as they are each slice has the best q of its own, so that bounds of slices that depend on each other add up.
 pub(super) fn bounds<S: Space>(
     space: &mut S,
     iteration: &Iteration,
     rings: Option<&Rings>,
     penalty: Penalty,
-) -> Result<Vec<[f64; 2]>> {
+) -> Result<Vec<[f64; 3]>> {
     if iteration.is_poisson() {
         by_poisson(space, iteration, penalty)
     } else {
@@ -42,7 +42,7 @@ fn by_squares<S: Space>(
     iteration: &Iteration,
     rings: Option<&Rings>,
     penalty: Penalty,
-) -> Result<Vec<[f64; 2]>> {
+) -> Result<Vec<[f64; 3]>> {
     space.clear(SQUARE)?;
     space.forward(0, GRADIENTS, PROJECTED)?;
     if let Some(rings) = rings {
@@ -50,7 +50,7 @@ fn by_squares<S: Space>(
     }
     space.residual(0, DATA, PROJECTED, SQUARE)?;
     let square = space.read(SQUARE)?;
-    let mut found = vec![[0.0, f64::NEG_INFINITY]; square.len()];
+    let mut found: Vec<_> = square.iter().map(|square| [0.0, f64::NEG_INFINITY, *square]).collect();
     for mut rows in [PROJECTED, DUAL] {
         let mut of_rings = [vec![0.0; square.len()], vec![0.0; square.len()]];
         if let Some(rings) = rings {
@@ -73,14 +73,14 @@ fn by_squares<S: Space>(
             let moved = if t > 0.0 { t * (mass[s] + difference[s]) + 0.5 * t * t * rays } else { 0.0 };
             let objective = 0.5 * square[s] + variation[s] + of_rings[0][s];
             let gap = 0.5 * distance[s] + duality[s] + bounds[s] + of_rings[1][s] + moved;
-            *found = [objective, found[1].max(objective - gap)];
+            *found = [objective, found[1].max(objective - gap), square[s]];
         }
     }
     Ok(found)
 }
 
 /// With the dual that the last step has left in [`PROJECTED`], whose conjugate is -sum of b ln(1 - q), and with q = 1 - b / A x.
-fn by_poisson<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 2]>> {
+fn by_poisson<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) -> Result<Vec<[f64; 3]>> {
     for sum in [DISTANCE, DIFFERENCE, SQUARE] {
         space.clear(sum)?;
     }
@@ -99,9 +99,9 @@ fn by_poisson<S: Space>(space: &mut S, iteration: &Iteration, penalty: Penalty) 
         let gap = if gap.is_nan() { f64::INFINITY } else { gap };
         // Infinite where rays with counts meet nothing yet: no bound comes of that.
         if objective.is_finite() {
-            [objective, objective - gap.min(own[s] + own_bounds[s])]
+            [objective, objective - gap.min(own[s] + own_bounds[s]), 0.0]
         } else {
-            [objective, f64::NEG_INFINITY]
+            [objective, f64::NEG_INFINITY, 0.0]
         }
     };
     Ok((0..divergence.len()).map(one).collect())

@@ -1,7 +1,7 @@
 //! |A x - b|^2 / 2 + weight TV(x) within bounds, by the primal-dual method of A. Chambolle and T. Pock ("A first-order primal-dual algorithm
 //! for convex problems with applications to imaging", J. Math. Imaging Vis. 40, 2011), over-relaxed (L. Condat, "A primal-dual splitting
 //! method for convex optimization involving Lipschitzian, proximable and linear composite terms", J. Optim. Theory Appl. 158, 2013), with a
-//! step for each of A and the gradient D, both divided by their norms, and a balance between image and duals that follows their moves.
+//! step for each of A and the gradient D, both divided by their norms, and a balance between image and duals that suits the weight, or follows their moves.
 //!
 //! Where differences to the next slice count, too, all slices have one step and one gap.
 mod balance;
@@ -65,6 +65,8 @@ pub(crate) fn lasting(iteration: &Iteration) -> impl Iterator<Item = Vector> {
 
 /// Iterations from one look at the gap to the next; the balance follows then, too.
 const LOOK: usize = 20;
+/// After these iterations the balance, where it does not follow, goes by what is left of the data, which is no more than noise by then; convergence wants it to stay at last.
+const SETTLES: [usize; 2] = [5 * LOOK, 10 * LOOK];
 /// The part of the objective that the gap ends at, where nobody says.
 const TOLERANCE: f64 = 1e-4;
 /// Numbers of slices that depend on each other: their sum, in the place of each.
@@ -76,9 +78,9 @@ fn together<const N: usize>(iteration: &Iteration, mut values: Vec<[f64; N]>) ->
     values
 }
 
-/// What is seen of a slice after a stretch of iterations: objective, the highest lower bound that is known, and, where the balance follows that, how far image,
-/// rows and fields have come.
-pub(crate) type Seen = [f64; 5];
+/// What is seen of a slice after a stretch of iterations: objective, the highest lower bound that is known, what is left of the data, squared, and, where the balance
+/// follows that, how far image, rows and fields have come.
+pub(crate) type Seen = [f64; 6];
 
 /// The iterations of some slices: stretches, between which it is seen how far they are. What slices are in memory at a time is not its
 /// business: those that depend on each other may go through memory piece by piece, with [`REACH`] slices more on either side.
@@ -185,7 +187,7 @@ impl<'a> Course<'a> {
                 apart.settle(space, AHEAD, &[X])?;
             }
         }
-        Ok(found.into_iter().zip(moved).map(|([a, b], [c, d, e])| [a, b, c, d, e]).collect())
+        Ok(found.into_iter().zip(moved).map(|([a, b, c], [d, e, f])| [a, b, c, d, e, f]).collect())
     }
 
     /// Takes what was seen of all slices after the stretch. 1 for each slice that ends there, whose image is the next one, [`GRADIENTS`];
@@ -207,6 +209,10 @@ impl<'a> Course<'a> {
         }
         if follows(self.iteration) {
             self.balance.follow(self.done, found.iter().map(|[.., image, rows, fields]| [*image, *rows, *fields]));
+        } else if SETTLES.contains(&self.done) {
+            let rays =
+                self.iteration.rays as f64 * if self.iteration.depth.is_some() { found.len() as f64 } else { 1.0 };
+            self.balance.settle(self.penalty.weight, found.iter().map(|[_, _, left, ..]| left / rays));
         }
         let of = if self.iteration.depth.is_some() { &self.seen[..1] } else { &self.seen[..] };
         let sum = |k: usize| self.iteration.unit() * of.iter().map(|f| f[k]).sum::<f64>();
