@@ -1,13 +1,13 @@
 //! The weight of total variation that projections ask for by their noise.
 
 use super::axis::looked_at;
-use super::{array, geometry, input, plan_of};
+use super::{array, geometry, plan_of};
 use crate::plan::Plan;
 use crate::scan::Scan;
 use crate::words;
 use anyhow::{Context as _, Result, bail};
 use isocenter::context::Context;
-use isocenter::ct::{Distortion, Geometry, Options, Suggested};
+use isocenter::ct::{Distortion, Geometry, Suggested};
 use std::sync::Arc;
 
 /// Of some rows of a plan.
@@ -23,10 +23,12 @@ pub fn suggested(context: &Arc<Context>, wanted: &Plan, scan: &Scan) -> Result<S
     let (read, own) = looked_at(all, first..end, distortion.is_some());
     let mut whole = geometry(scan, read.len());
     wanted.whole(scan, &mut whole)?;
+    whole.axis = vec![wanted.axis];
     let mut ct = plan_of(context, scan, &wanted.steps.flats.of_rows(), &read, whole)?;
     let whole = ct.geometry()?.clone();
     ct.set_geometry(Geometry { first_row: own.start, slices: own.len(), ..whole })?;
-    ct.set_options(Options { input: input(scan), ..Options::default() })?;
+    // Within the bounds and the circle that slices will have.
+    wanted.check(&mut ct, scan)?;
     let moved = |d: Distortion| Distortion { centre: [d.centre[0], d.centre[1] - read[0] as f64], ..d };
     ct.set_distortion(distortion.map(moved))?;
     let bytes = scan.views.rows(&read)?;
