@@ -28,12 +28,12 @@ pub struct Suggested {
     pub noise: f64,
 }
 
-/// Of s sqrt(views) pixel: the weight of the slices that are looked at.
+/// Weight of the slices that are looked at, in s sqrt(views) pixel.
 const FIRST: f64 = 0.5;
-/// Of s sqrt(views) pixel where q is 1 and slices have [`SIDE`] pixels across.
+/// Weight that is suggested where q is 1 and slices have [`SIDE`] pixels across, in s sqrt(views) pixel.
 const FACTOR: f64 = 0.7;
 const SIDE: f64 = 64.0;
-/// Of q, and of the pixels across: parts of an object are larger there, and there are more views of each.
+/// Exponents of q, and of the pixels across: parts of an object are larger where there are more.
 const OF_LEFT: f64 = 1.6;
 const OF_SIDE: f64 = 0.7;
 /// What is left of an object that a slice does not hold says nothing.

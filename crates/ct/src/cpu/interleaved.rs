@@ -230,7 +230,7 @@ unsafe fn add_alone<V: Lookup, const TAPS: usize, const LINEAR: usize>(
     }
 }
 
-/// Of a tap, by what is kept of its term.
+/// Weight of a tap, by what is kept of its term.
 #[inline(always)]
 unsafe fn weight<V: Lookup, const LINEAR: usize>(tap: usize, kept: impl Fn(usize) -> V) -> V {
     match (LINEAR, tap) {

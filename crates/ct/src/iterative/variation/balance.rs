@@ -14,7 +14,7 @@ const STEADY: f64 = 0.85;
 /// 30 and 90 views, 64 pixels across, noise of 0.3 to 3 %, weights of a tenth to 3 times what is suggested (`benches/results/2026-12-01-balance.md`).
 const OF_NOISE: f64 = 1.8;
 const OF_WEIGHT: f64 = 0.75;
-/// Of the balance over the root of both norms.
+/// Limits of the balance over the root of both norms.
 const LEAST: f64 = 0.25;
 const MOST: f64 = 6.0;
 
