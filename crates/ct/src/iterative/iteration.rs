@@ -1,9 +1,10 @@
 //! One call's iterations: what was asked for, and what is made of it before any slab.
 
 use super::history::History;
-use super::kept::Kept;
+use super::kept::{Kept, Normed};
 use super::norms::Norms;
 use super::options::{Algorithm, Iterative, Normal, Variation, Weighting};
+use super::smooth::Smooth;
 use super::subsets::Subsets;
 use super::weights::RayWeights;
 use crate::band_limited::BandLimited;
@@ -28,6 +29,8 @@ pub(crate) struct Iteration<'a> {
     /// Why there is none, where there might have been.
     no_convolution: Option<Error>,
     kept: &'a Kept,
+    /// Components of rows along which steps are smaller, where there are such.
+    pub(crate) smooth: Option<Smooth>,
     /// Pixels that are reconstructed; others stay 0.
     pub(crate) mask: Mask,
     pub(crate) history: History,
@@ -72,7 +75,7 @@ impl<'a> Iteration<'a> {
         };
         // Rows of the detector are as far apart as its bins.
         let depth = (options.variation == Variation::Volume).then_some((g.pixel_size / g.bin_pitch) as f32);
-        let history = History::default();
+        let (history, smooth) = (History::default(), Smooth::of(algorithm, options, g)?);
         Ok(Self {
             algorithm,
             options,
@@ -82,6 +85,7 @@ impl<'a> Iteration<'a> {
             convolution,
             no_convolution,
             kept,
+            smooth,
             mask,
             history,
             views,
@@ -120,11 +124,15 @@ impl<'a> Iteration<'a> {
 
     /// Norms of this pair, if an earlier slab or call has found them.
     pub(crate) fn known_norms(&self) -> Option<Norms> {
-        self.kept.norms((self.band_limited, self.options.mask_radius))
+        self.kept.norms(self.normed())
     }
 
     pub(crate) fn keep_norms(&self, norms: Norms) {
-        self.kept.keep_norms((self.band_limited, self.options.mask_radius), norms);
+        self.kept.keep_norms(self.normed(), norms);
+    }
+
+    fn normed(&self) -> Normed {
+        (self.band_limited, self.options.mask_radius, self.smooth.is_some())
     }
 
     /// What the convolution works on.

@@ -13,8 +13,8 @@ pub(crate) struct Kept {
     norms: Mutex<Option<(Normed, Norms)>>,
 }
 
-/// Which pair's norms: None is Joseph's; and the circle's radius.
-pub(super) type Normed = (Option<BandLimited>, f64);
+/// Which pair's norms: None is Joseph's; the circle's radius; and whether smooth components count less.
+pub(super) type Normed = (Option<BandLimited>, f64, bool);
 
 impl Kept {
     /// The convolution, which `make` makes where it is not there.

@@ -5,7 +5,7 @@
 //! 3. [`space`]: the vectors of some slices and what is done to them, which the processor and GPUs implement;
 //! 4. a file for each method: [`sirt`] (OS-SART, with subsets), [`cgls`], [`mlem`] (OSEM), [`variation`] and [`fista`], whose steps go by
 //!    [`norms`];
-//!    [`rings`] finds the detector's offsets with the image;
+//!    [`rings`] finds the detector's offsets with the image; [`smooth`] makes steps of total variation larger;
 //!    [`base`] keeps what is added to an image apart from it;
 //! 5. [`iteration`]: a call's; [`history`]: what the iterations found; [`kept`]: what is kept from call to call.
 //!
@@ -23,6 +23,7 @@ pub(super) mod norms;
 pub(super) mod options;
 mod rings;
 mod sirt;
+pub(super) mod smooth;
 pub(super) mod space;
 pub(super) mod subsets;
 pub(super) mod variation;

@@ -256,6 +256,9 @@ pub(crate) trait Space {
     fn count(&mut self, rows: Rows, projected: Rows, data: Rows, steps: [Sum; 2]) -> Result<()>;
     /// rows = rows + part (by - rows), with each slice's part.
     fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()>;
+    /// rows = rows + relaxed step / (1 + step) (by - rows), with parts of the step along [`Smooth`](super::smooth::Smooth) components; a step and a
+    /// `relaxed` of each slice.
+    fn approach_smoothly(&mut self, rows: Rows, by: Rows, steps: [Sum; 2]) -> Result<()>;
     /// Of total variation, the image's step: gradient = -A^T q becomes the image's next value, within the bounds; `ahead` is as far again
     /// from the image as that; the image goes `relaxed` times as far.
     fn primal(&mut self, step: Primal) -> Result<()>;

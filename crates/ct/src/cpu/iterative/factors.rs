@@ -1,6 +1,7 @@
 //! One over the sums of A, along rays and over pixels, from the pair itself: A and A^T of ones, for one slice.
 
 use super::pairs::Pairs;
+use super::smooth::{self, Part};
 use crate::cpu::groups::Lanes;
 use crate::geometry::Geometry;
 use crate::iterative::Iteration;
@@ -27,7 +28,7 @@ impl Factors {
         let (needs, subsets) = (iteration.needs(), iteration.subsets.all().len());
         let rays = if needs.ray_factors { g.views() * row_floats } else { 0 };
         let images = if needs.pixel_factors { subsets } else { 0 } + usize::from(!iteration.mask.spans().is_empty());
-        4 * (rays + images * g.ny * g.nx) as u64
+        (4 * (rays + images * g.ny * g.nx) + crate::iterative::smooth::bytes(iteration)) as u64
     }
 
     /// For vectors whose rows have so many elements, the first bin at `pad`.
@@ -57,16 +58,14 @@ impl Factors {
                 for subset in 0..pairs.len() {
                     pairs.forward((context, job), &kept, subset, &image, &mut packed, &mut rows)?;
                 }
+                if let Some(smooth) = &iteration.smooth {
+                    smooth::approach(context.level(), (&kept, smooth), (&mut rows, None), &Part::of_norms(smooth));
+                }
                 // One subset: what several give would be added up.
                 pairs.adjoint((context, job), &kept, 0, &rows, &mut packed, &mut image)?;
-                for (i, row) in image.chunks_exact_mut(g.nx).enumerate() {
-                    let inside = iteration.mask.inside(i);
-                    row[..inside.start].fill(0.0);
-                    row[inside.end..].fill(0.0);
-                }
                 copied(&image)
             };
-            let norms = Norms::new(context, g, normal)?;
+            let norms = Norms::new(context, (g, &iteration.mask), normal)?;
             iteration.keep_norms(norms);
             factors.norms = Some(norms);
         }

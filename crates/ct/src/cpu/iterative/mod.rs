@@ -8,6 +8,7 @@ mod pairs;
 mod pointwise;
 mod resident;
 mod rings;
+mod smooth;
 mod space;
 mod variation;
 mod work;

@@ -10,6 +10,7 @@ use super::pairs::Pairs;
 use super::pointwise::{Change, Group, change};
 use super::resident::Kept;
 use super::rings::Bins;
+use super::smooth;
 use super::variation::{Deep, Plane};
 use crate::cpu::toeplitz::Product;
 use crate::geometry::Geometry;
@@ -413,6 +414,16 @@ impl Space for Resident<'_> {
     fn approach(&mut self, rows: Rows, by: Rows, part: Sum) -> Result<()> {
         let (extent, factors) = ((0, self.kept.samples), self.factors_of(part));
         self.change_rows([rows, by], (extent, false), factors, None, Blend)
+    }
+
+    fn approach_smoothly(&mut self, rows: Rows, by: Rows, [step, relaxed]: [Sum; 2]) -> Result<()> {
+        let Some(smooth) = &self.iteration.smooth else { fail!(Internal, "smooth components that were not made") };
+        let steps: Vec<[f64; 2]> = self.sum(step).iter().zip(self.sum(relaxed)).map(|(a, b)| [*a, *b]).collect();
+        let part = smooth::Part::new(smooth, &steps, self.kept.lanes);
+        let level = self.at_work.0.level();
+        let [rows, by] = two(&mut self.rows, [rows.0, by.0])?;
+        smooth::approach(level, (&self.kept, smooth), (rows, Some(by)), &part);
+        Ok(())
     }
 
     fn blend(&mut self, image: Image, by: Image, part: Sum) -> Result<()> {

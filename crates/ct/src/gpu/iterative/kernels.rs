@@ -36,6 +36,8 @@ pub(in crate::gpu) struct Kernels {
     pub(super) variation: VariationKernels,
     pub(super) fista: FistaKernels,
     pub(super) rings: RingKernels,
+    /// Of `kernels/ct/smooth.cu`.
+    pub(super) approach: Function,
 }
 
 impl Kernels {
@@ -72,6 +74,7 @@ impl Kernels {
             variation: VariationKernels::new(device)?,
             fista: FistaKernels::new(device)?,
             rings: RingKernels::new(device)?,
+            approach: device.function(&crate::images::SMOOTH, "ct_smooth_approach")?,
         })
     }
 }

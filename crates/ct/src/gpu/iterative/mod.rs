@@ -13,6 +13,7 @@ mod resident;
 mod rings;
 mod sizes;
 mod slab;
+mod smooth;
 mod space;
 mod variation;
 

@@ -7,6 +7,7 @@ use super::pieces::{Piece, Pieces};
 use super::resident::{Addresses, Resident, Vectors};
 use super::sizes::{sum_bytes, watched_bytes};
 use super::slab::{Ends, Factors, Slab};
+use super::smooth::SmoothTables;
 use crate::geometry::Geometry;
 use crate::gpu::band_limited::Volume;
 use crate::gpu::state::{Scratch, Slot, State};
@@ -32,6 +33,7 @@ pub(in crate::gpu) struct Prepared {
     order: DeviceMemory,
     /// 1 inside the mask, 0 outside; None where all is inside.
     mask: Option<DeviceMemory>,
+    smooth: Option<SmoothTables>,
     /// Roots of the caller's weights of rays.
     given: Option<DeviceMemory>,
     /// Of each bin of the vectors' rows, and of each subset's pixels; made by the first slab.
@@ -63,6 +65,7 @@ impl Prepared {
             lanes,
             order: DeviceMemory::from_slice(device, &order)?,
             mask,
+            smooth: iteration.smooth.as_ref().map(|smooth| SmoothTables::new(device, smooth)).transpose()?,
             given: iteration.given.map(|given| DeviceMemory::from_slice(device, &given.roots)).transpose()?,
             factors: None,
             found: DeviceMemory::new(device, 16)?,
@@ -239,7 +242,7 @@ impl Prepared {
         stream: &'s Stream,
         factors: &'s Factors,
     ) -> Resident<'s> {
-        let Self { pairs, mask, history, marks, numbers, .. } = self;
+        let Self { pairs, mask, smooth, history, marks, numbers, .. } = self;
         Resident {
             state,
             lines,
@@ -249,6 +252,7 @@ impl Prepared {
             stream,
             pairs,
             mask: mask.as_ref(),
+            smooth: smooth.as_ref(),
             factors,
             history,
             marks,

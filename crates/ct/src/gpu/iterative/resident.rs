@@ -7,6 +7,7 @@ use super::launches::ONE_BLOCK;
 use super::pair::{Pairs, Places};
 use super::sizes::parts;
 use super::slab::{Factors, Slab};
+use super::smooth::SmoothTables;
 use crate::geometry::Geometry;
 use crate::gpu::state::{Slot, State};
 use crate::iterative::Iteration;
@@ -104,6 +105,7 @@ pub(super) struct Resident<'s> {
     pub(super) stream: &'s Stream,
     pub(super) pairs: &'s Pairs,
     pub(super) mask: Option<&'s DeviceMemory>,
+    pub(super) smooth: Option<&'s SmoothTables>,
     pub(super) factors: &'s Factors,
     /// Page-locked: objective and slices left of each iteration.
     pub(super) history: &'s Pinned,
@@ -237,16 +239,5 @@ impl Resident<'_> {
         // SAFETY: the struct mirrors the kernel's; numbers of so many slices, which live until the stream is waited for, and page-locked
         // memory, which has the same address on the device.
         unsafe { kernel.launch(self.stream, ONE_BLOCK, &mark) }
-    }
-
-    /// An image of one slice, 0 outside a mask.
-    ///
-    /// # Safety
-    /// Both are of one slice, and live until the stream is waited for.
-    pub(super) unsafe fn mask_one(&self, image: u64, mask: u64) -> Result<()> {
-        let pixels = self.vectors.pixels as i64;
-        let change = Change { shared: mask, step: 0.0, ..self.change([image; 2], [pixels, 0, pixels]) };
-        // SAFETY: by this function's contract.
-        unsafe { change.launch(&self.kernels()?.descend, 1, self.stream) }
     }
 }

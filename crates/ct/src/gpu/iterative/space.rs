@@ -181,6 +181,10 @@ impl Space for Resident<'_> {
         self.launch(|k| &k.blend, self.part(part, self.row_change(rows, by, None)))
     }
 
+    fn approach_smoothly(&mut self, rows: Rows, by: Rows, steps: [Sum; 2]) -> Result<()> {
+        self.go_smoothly(rows, by, steps)
+    }
+
     fn blend(&mut self, image: Image, by: Image, part: Sum) -> Result<()> {
         self.launch(|k| &k.blend, self.part(part, self.image_change(image, by)))
     }

@@ -111,16 +111,15 @@ impl<'s> Resident<'s> {
         let (image, host) = (DeviceMemory::new(&device, bytes)?, Pinned::new(&device, bytes)?);
         let rows = DeviceMemory::new(&device, 4 * g.views() * g.bins)?;
         let at = self.places(image.address(), rows.address());
-        let mask = self.mask.map_or(0, DeviceMemory::address);
-        Norms::new(self.slab.context, g, |x| {
+        Norms::new(self.slab.context, (g, &self.slab.iteration.mask), |x| {
             let place = host.data().addr() as u64;
             // SAFETY: an image and rows of one slice, and page-locked memory that the stream has done with after the wait.
             unsafe {
                 host.data().cast::<f32>().copy_from_nonoverlapping(x.as_ptr(), x.len());
                 PinnedRows::one(place, bytes).upload(image.address(), bytes, stream)?;
                 self.pairs.forward(self.state, 0, at, 1, stream)?;
+                self.flatten(rows.address())?;
                 self.pairs.adjoint(self.state, self.lines, 0, at, 1, stream)?;
-                self.mask_one(image.address(), mask)?;
                 PinnedRows::one(image.address(), bytes).download(place, bytes, stream)?;
                 stream.synchronize()?;
                 isocenter_base::cpu::buffer::copied(std::slice::from_raw_parts(host.data().cast::<f32>(), x.len()))

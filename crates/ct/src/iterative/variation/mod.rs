@@ -18,7 +18,7 @@ use super::space::{DATA, Dual, Image, Needs, Offsets, Penalty, Primal, Rows, Spa
 use balance::Balance;
 use isocenter_base::error::Result;
 use places::{
-    ADOPTED, AHEAD, DUAL, FIELD_STEP, GRADIENTS, IMAGE_STEP, MOVED, PROJECTED, RELAXED, RINGS, ROW_PART, SQUARE, SUMS,
+    ADOPTED, AHEAD, DUAL, FIELD_STEP, GRADIENTS, IMAGE_STEP, MOVED, PROJECTED, RELAXED, RINGS, ROW_STEP, SQUARE, SUMS,
     all_images, fields,
 };
 use std::ops::Range;
@@ -65,8 +65,6 @@ pub(crate) fn lasting(iteration: &Iteration) -> impl Iterator<Item = Vector> {
 
 /// Iterations from one look at the gap to the next; the balance follows then, too.
 const LOOK: usize = 20;
-/// After these iterations the balance, where it does not follow, goes by what is left of the data, which is no more than noise by then; convergence wants it to stay at last.
-const SETTLES: [usize; 2] = [5 * LOOK, 10 * LOOK];
 /// The part of the objective that the gap ends at, where nobody says.
 const TOLERANCE: f64 = 1e-4;
 /// Numbers of slices that depend on each other: their sum, in the place of each.
@@ -110,7 +108,7 @@ impl<'a> Course<'a> {
         let rings = Rings::new(iteration, norms, RINGS);
         let norms = if rings.is_some() { Rings::norms(norms) } else { norms };
         let units = squares.map_or_else(|| vec![iteration.mean_root(); slices], |squares| units(iteration, squares));
-        let balance = Balance::new(norms, iteration.depth, &units);
+        let balance = Balance::new((norms, iteration.smooth.is_some()), iteration.depth, &units);
         Self {
             iteration,
             penalty,
@@ -151,15 +149,16 @@ impl<'a> Course<'a> {
         if let Some(rings) = &self.rings {
             rings.begin(space, iteration)?;
         }
-        // Of Poisson's law the dual begins with 0.
-        if self.done == 0 && !poisson {
+        // Of Poisson's law, and where smooth components take smaller steps, the dual begins with 0: what it has of them stays long.
+        let by_part = !poisson && iteration.smooth.is_none();
+        if self.done == 0 && by_part {
             space.forward(0, X, DUAL)?;
             space.residual(0, DATA, DUAL, SQUARE)?;
         }
         if follows(iteration) {
             moves(space, iteration)?;
         }
-        self.balance.apply(space, (slices.clone(), &self.running), poisson)?;
+        self.balance.apply(space, (slices.clone(), &self.running), by_part)?;
         for _ in 0..self.next().unwrap_or(0) {
             space.adjoint(0, DUAL, GRADIENTS)?;
             let (image, gradient, ahead) = (X, GRADIENTS, AHEAD);
@@ -169,10 +168,13 @@ impl<'a> Course<'a> {
                 rings.step(space, [DUAL, PROJECTED], [IMAGE_STEP, RELAXED])?;
             }
             if poisson {
-                space.count(DUAL, PROJECTED, DATA, [ROW_PART, RELAXED])?;
+                space.count(DUAL, PROJECTED, DATA, [ROW_STEP, RELAXED])?;
             } else {
                 space.residual(0, DATA, PROJECTED, SQUARE)?;
-                space.approach(DUAL, PROJECTED, ROW_PART)?;
+                match by_part {
+                    true => space.approach(DUAL, PROJECTED, ROW_STEP)?,
+                    false => space.approach_smoothly(DUAL, PROJECTED, [ROW_STEP, RELAXED])?,
+                }
             }
             space.dual(Dual { ahead, base, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
             space.go_on()?;
@@ -209,7 +211,7 @@ impl<'a> Course<'a> {
         }
         if follows(self.iteration) {
             self.balance.follow(self.done, found.iter().map(|[.., image, rows, fields]| [*image, *rows, *fields]));
-        } else if SETTLES.contains(&self.done) {
+        } else if self.balance.settles(self.done) {
             let rays =
                 self.iteration.rays as f64 * if self.iteration.depth.is_some() { found.len() as f64 } else { 1.0 };
             self.balance.settle(self.penalty.weight, found.iter().map(|[_, _, left, ..]| left / rays));

@@ -17,7 +17,7 @@ pub(super) const REPAIRED: Rows = Rows(3);
 
 pub(super) const IMAGE_STEP: Sum = Sum(0);
 pub(super) const FIELD_STEP: Sum = Sum(1);
-pub(super) const ROW_PART: Sum = Sum(2);
+pub(super) const ROW_STEP: Sum = Sum(2);
 pub(super) const RELAXED: Sum = Sum(3);
 pub(super) const MOVED: [Sum; 3] = [Sum(4), Sum(5), Sum(6)];
 pub(super) const SQUARE: Sum = Sum(7);
