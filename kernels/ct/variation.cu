@@ -159,6 +159,62 @@ extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_bound(const _
     p.lowest[slice] = fmin(p.lowest[slice], least);
 }
 
+// Mirrors `PolishStep` in crates/ct/src/gpu/iterative/variation.rs: see `Space::polish`.
+struct Polish {
+    const float *back, *mask;
+    float *fx, *fy;
+    float weight, step;
+    int nx, ny, parity, sweeps;
+};
+static_assert(sizeof(Polish) == 56);
+
+extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_limit(const __grid_constant__ Polish p) {
+    long long pixels = (long long)p.nx * p.ny, first = blockIdx.y * pixels;
+    each(pixels, [&](long long i) {
+        float3 f = limited(p.fx[first + i], p.fy[first + i], 0, p.weight);
+        p.fx[first + i] = f.x, p.fy[first + i] = f.y;
+    });
+}
+
+constexpr int TILE = 32, COLOURS = 3;
+
+// A tile of a parity, whose neighbours stay: its fields with those around it, and `back` with what is below and to the right, in shared memory.
+extern "C" __global__ void __launch_bounds__(THREADS) ct_variation_polish(const __grid_constant__ Polish p) {
+    __shared__ float fx[TILE + 2][TILE + 2], fy[TILE + 2][TILE + 2], back[TILE + 1][TILE + 1];
+    int across = ((p.nx + TILE - 1) / TILE + 1 - p.parity % 2) / 2;
+    int y = (2 * (blockIdx.x / across) + p.parity / 2) * TILE, x = (2 * (blockIdx.x % across) + p.parity % 2) * TILE;
+    long long first = blockIdx.y * (long long)p.nx * p.ny;
+    for (int k = threadIdx.x; k < (TILE + 2) * (TILE + 2); k += THREADS) {
+        int i = k / (TILE + 2), j = k % (TILE + 2), row = y + i - 1, column = x + j - 1;
+        bool is_there = row >= 0 && row < p.ny && column >= 0 && column < p.nx;
+        long long at = (long long)row * p.nx + column;
+        fx[i][j] = is_there ? p.fx[first + at] : 0;
+        fy[i][j] = is_there ? p.fy[first + at] : 0;
+        // Never below 0 outside.
+        if (i && j) back[i - 1][j - 1] = is_there && !(p.mask && p.mask[at] == 0) ? p.back[first + at] : -INFINITY;
+    }
+    __syncthreads();
+    auto below = [&](int i, int j) { return fminf(fx[i][j - 1] - fx[i][j] + (fy[i - 1][j] - fy[i][j]) - back[i - 1][j - 1], 0); };
+    int rows = min(TILE, p.ny - y), columns = min(TILE, p.nx - x);
+    for (int turn = 0; turn < COLOURS * p.sweeps; turn++) {
+        for (int k = threadIdx.x; k < TILE * ((TILE + COLOURS - 1) / COLOURS); k += THREADS) {
+            int i = k % TILE, j = k / TILE * COLOURS + (COLOURS + turn % COLOURS - (x + 2 * (y + i)) % COLOURS) % COLOURS;
+            if (i >= rows || j >= columns) continue;
+            float here = below(i + 1, j + 1);
+            float right = x + j + 1 < p.nx ? below(i + 1, j + 2) : here, down = y + i + 1 < p.ny ? below(i + 2, j + 1) : here;
+            float3 f = limited(fx[i + 1][j + 1] - p.step * (right - here), fy[i + 1][j + 1] - p.step * (down - here), 0, p.weight);
+            fx[i + 1][j + 1] = f.x, fy[i + 1][j + 1] = f.y;
+        }
+        __syncthreads();
+    }
+    for (int k = threadIdx.x; k < TILE * TILE; k += THREADS) {
+        int i = k / TILE, j = k % TILE;
+        if (i >= rows || j >= columns) continue;
+        long long at = first + (long long)(y + i) * p.nx + x + j;
+        p.fx[at] = fx[i + 1][j + 1], p.fy[at] = fy[i + 1][j + 1];
+    }
+}
+
 // Mirrors `Moved`: the square of how far a part of a vector has come, which is then the part that the next call sees.
 struct Moved {
     const float *now;

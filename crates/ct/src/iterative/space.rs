@@ -264,6 +264,8 @@ pub(crate) trait Space {
     fn primal(&mut self, step: Primal) -> Result<()>;
     /// Its gradient's step: fields go towards those of `ahead`, as long as the penalty allows.
     fn dual(&mut self, step: Dual) -> Result<()>;
+    /// Moves fields, none longer than the penalty's weight, so that less of D^T y - back is below 0: see [`polish`](super::variation::polish).
+    fn polish(&mut self, back: Image, fields: [Image; 2], penalty: Penalty) -> Result<()>;
     /// image = image + part (by - image), with each slice's part.
     fn blend(&mut self, image: Image, by: Image, part: Sum) -> Result<()>;
     /// sum += |image - as it was at the last call|^2 over a part of its pixels.

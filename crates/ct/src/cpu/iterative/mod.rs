@@ -6,6 +6,7 @@ mod factors;
 mod fista;
 mod pairs;
 mod pointwise;
+mod polish;
 mod resident;
 mod rings;
 mod smooth;

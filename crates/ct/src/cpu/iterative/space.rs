@@ -18,7 +18,7 @@ use crate::iterative::Iteration;
 use crate::iterative::history::Iterated;
 use crate::iterative::norms::Norms;
 use crate::iterative::space::{
-    Bound, DATA, Dual, Excess, Fields, Hasten, Image, Limit, Offsets, Primal, Rows, Shift, Space, Sum,
+    Bound, DATA, Dual, Excess, Fields, Hasten, Image, Limit, Offsets, Penalty, Primal, Rows, Shift, Space, Sum,
 };
 use isocenter_base::context::{Context, Job};
 use isocenter_base::cpu::buffer::{collected, copied};
@@ -455,6 +455,14 @@ impl Space for Resident<'_> {
         let images = (&*self.images[step.ahead.0], step.base.map(|base| &*self.images[base.0]));
         self.plane().dual(images, fields, [&steps, &relaxed], step.penalty);
         self.put_back(step.fields, taken);
+        Ok(())
+    }
+
+    fn polish(&mut self, back: Image, fields: [Image; 2], penalty: Penalty) -> Result<()> {
+        let plane = self.plane();
+        let parts = self.images.get_disjoint_mut([back.0, fields[0].0, fields[1].0]);
+        let Ok([back, fx, fy]) = parts else { fail!(Internal, "images that are not three") };
+        plane.polish(self.iteration, back, [fx, fy], penalty);
         Ok(())
     }
 

@@ -85,13 +85,15 @@ pub(super) struct VariationKernels {
     pub(super) primal: Function,
     pub(super) dual: Function,
     pub(super) bound: Function,
+    pub(super) limit: Function,
+    pub(super) polish: Function,
     pub(super) moved: Function,
 }
 
 impl VariationKernels {
     fn new(device: &Device) -> Result<Self> {
         let kernel = |name: &str| device.function(&crate::images::VARIATION, &format!("ct_variation_{name}"));
-        Ok(Self { primal: kernel("primal")?, dual: kernel("dual")?, bound: kernel("bound")?, moved: kernel("moved")? })
+        Ok(Self { primal: kernel("primal")?, dual: kernel("dual")?, bound: kernel("bound")?, limit: kernel("limit")?, polish: kernel("polish")?, moved: kernel("moved")? })
     }
 }
 

@@ -6,7 +6,8 @@ use super::resident::Resident;
 use super::slab::Slab;
 use crate::iterative::history::Iterated;
 use crate::iterative::norms::Norms;
-use crate::iterative::space::{Bound, Dual, Excess, Hasten, Image, Limit, Offsets, Primal, Rows, Shift, Space, Sum};
+use crate::iterative::space::{
+    Bound, Dual, Excess, Hasten, Image, Limit, Offsets, Penalty, Primal, Rows, Shift, Space, Sum};
 use isocenter_base::cpu::buffer::copied;
 use isocenter_base::error::{Result, fail};
 use isocenter_base::gpu::{DeviceMemory, Rows as PinnedRows, clear_device, copy_device};
@@ -195,6 +196,10 @@ impl Space for Resident<'_> {
 
     fn dual(&mut self, step: Dual) -> Result<()> {
         self.variation().dual(&step)
+    }
+
+    fn polish(&mut self, back: Image, fields: [Image; 2], penalty: Penalty) -> Result<()> {
+        self.variation().polish(back, fields, penalty)
     }
 
     fn bound(&mut self, bound: Bound) -> Result<()> {

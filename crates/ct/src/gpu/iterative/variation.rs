@@ -4,7 +4,8 @@ use super::launches::{blocks, over};
 use super::resident::Resident;
 use super::sizes::EVERY;
 use crate::iterative::norms::Norms;
-use crate::iterative::space::{Bound, Dual, Fields, Image, Primal, Rows, Sum};
+use crate::iterative::space::{Bound, Dual, Fields, Image, Penalty, Primal, Rows, Sum};
+use crate::iterative::variation::polish::{STEP, SWEEPS, TILE};
 use isocenter_base::error::Result;
 use isocenter_base::gpu::{DeviceMemory, Launch, Pinned, Rows as PinnedRows, mirrored};
 
@@ -77,6 +78,23 @@ struct BoundSums {
     ny: i32,
 }
 mirrored!(BoundSums, 152);
+
+/// Mirrors `Polish`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug)]
+struct PolishStep {
+    back: u64,
+    mask: u64,
+    fx: u64,
+    fy: u64,
+    weight: f32,
+    step: f32,
+    nx: i32,
+    ny: i32,
+    parity: i32,
+    sweeps: i32,
+}
+mirrored!(PolishStep, 56);
 
 /// Mirrors `Moved`.
 #[repr(C)]
@@ -185,6 +203,34 @@ impl Variation<'_, '_> {
             ny: g.ny as i32,
         };
         self.0.queue(&self.0.kernels()?.variation.dual, self.pixels(), &step)
+    }
+
+    pub(super) fn polish(&self, back: Image, fields: [Image; 2], penalty: Penalty) -> Result<()> {
+        let (g, kernels) = (self.0.slab.geometry, &self.0.kernels()?.variation);
+        let [fx, fy] = fields.map(|field| self.0.image_at(field));
+        let step = PolishStep {
+            back: self.0.image_at(back),
+            mask: self.0.mask_at(),
+            fx,
+            fy,
+            weight: penalty.weight,
+            step: STEP,
+            nx: g.nx as i32,
+            ny: g.ny as i32,
+            parity: 0,
+            sweeps: SWEEPS as i32,
+        };
+        self.0.queue(&kernels.limit, self.pixels(), &step)?;
+        for parity in 0..4 {
+            // Tiles of a parity: none beside another.
+            let tiles = |n: usize, odd: usize| (n.div_ceil(TILE) + 1 - odd) / 2;
+            let [down, across] = [tiles(g.ny, parity / 2), tiles(g.nx, parity % 2)];
+            if down * across > 0 {
+                let launch = Launch { grid: [down * across, self.0.vectors.slices, 1], block: [256, 1, 1], shared: 0 };
+                self.0.queue(&kernels.polish, launch, &PolishStep { parity: parity as i32, ..step })?;
+            }
+        }
+        Ok(())
     }
 
     pub(super) fn bound(&self, b: &Bound) -> Result<()> {

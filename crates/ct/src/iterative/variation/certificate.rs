@@ -12,6 +12,7 @@
 //! Of squares any other q adds `|A x - b - q|^2 / 2`, and t times the sum of `q - (A x - b)`. The bound below the minimum that is the highest so far
 //! counts.
 
+use super::polish::polishes;
 use super::places::{
     AHEAD, BOUNDS, DIFFERENCE, DISTANCE, DUAL, DUALITY, GRADIENTS, LOWEST, MASS, PROJECTED, REPAIRED, SQUARE,
     VARIATION, base, fields,
@@ -116,6 +117,9 @@ fn image_sums<S: Space>(space: &mut S, iteration: &Iteration, rows: Rows, penalt
     // -A^T q
     space.adjoint(0, rows, AHEAD)?;
     let (image, back, fields) = (GRADIENTS, AHEAD, fields(iteration));
+    if rows == DUAL && polishes(iteration) {
+        space.polish(back, fields.plane, penalty)?;
+    }
     let base = base(iteration).map(|apart| apart.base);
     let [variation, duality, bounds, mass, lowest] = sums;
     space.bound(Bound { image, base, back, fields, penalty, variation, duality, bounds, mass, lowest })?;

@@ -7,6 +7,7 @@
 mod balance;
 mod certificate;
 mod places;
+pub(crate) mod polish;
 
 use super::Iteration;
 use super::base;
@@ -179,8 +180,8 @@ impl<'a> Course<'a> {
             space.dual(Dual { ahead, base, fields, step: FIELD_STEP, relaxed: RELAXED, penalty })?;
             space.go_on()?;
         }
+        let moved = if follows(iteration) { moves(space, iteration)? } else { vec![[0.0; 3]; slices.len()] };
         let found = certificate::bounds(space, iteration, self.rings.as_ref(), penalty)?;
-        let moved = if follows(iteration) { moves(space, iteration)? } else { vec![[0.0; 3]; found.len()] };
         if let Some(apart) = apart {
             apart.begin(space, &self.running[slices])?;
             space.join(GRADIENTS, apart.base)?;

@@ -1,0 +1,154 @@
+//! Fields are moved so that less of v = D^T y - back is below 0: projected gradient of the sum of squares of what is, a pixel's field at a time, in the
+//! order of three colours, so that no two that are moved at a time share a pixel; tile by tile, whose neighbours stay.
+
+use super::variation::Plane;
+use crate::iterative::Iteration;
+use crate::iterative::space::Penalty;
+use crate::iterative::variation::polish::{COLOURS, STEP, SWEEPS, TILE};
+use isocenter_base::cpu::parallel::*;
+use isocenter_base::cpu::shared::Shared;
+use isocenter_base::cpu::simd::{Plain, vectorised};
+use std::ops::Range;
+
+impl Plane {
+    /// See [`Space::polish`].
+    ///
+    /// [`Space::polish`]: crate::iterative::space::Space::polish
+    pub(super) fn polish(&self, iteration: &Iteration, back: &[f32], [fx, fy]: [&mut [f32]; 2], penalty: Penalty) {
+        let (nx, ny, lanes) = (self.nx, self.ny, self.lanes);
+        let fields = fx.par_chunks_exact_mut(self.row()).zip(fy.par_chunks_exact_mut(self.row()));
+        fields.for_each(|(fx, fy)| vectorised(self.level, Limit { fx, fy, weight: penalty.weight }));
+        let groups = back.len() / (self.row() * ny);
+        let fields = [Shared::new(fx), Shared::new(fy)];
+        for odd in [[0, 0], [0, 1], [1, 0], [1, 1]] {
+            // Tiles of a parity are apart: each alone writes its own, and reads the edges of others, which stay.
+            let tiles = |n: usize, odd: usize| (n.div_ceil(TILE) + 1 - odd) / 2;
+            let [down, across] = [tiles(ny, odd[0]), tiles(nx, odd[1])];
+            let span = |k: usize, odd: usize, n: usize| (2 * k + odd) * TILE..((2 * k + odd + 1) * TILE).min(n);
+            (0..groups * down * across).into_par_iter().for_each(|k| {
+                let tile = Tile {
+                    iteration,
+                    back,
+                    fields,
+                    weight: penalty.weight,
+                    group: k / (down * across),
+                    rows: span(k / across % down, odd[0], ny),
+                    columns: span(k % across, odd[1], nx),
+                    size: [ny, nx],
+                };
+                match lanes {
+                    1 => vectorised(self.level, Lanes::<1>(tile)),
+                    8 => vectorised(self.level, Lanes::<8>(tile)),
+                    16 => vectorised(self.level, Lanes::<16>(tile)),
+                    32 => vectorised(self.level, Lanes::<32>(tile)),
+                    n => unreachable!("{n} lanes"),
+                }
+            });
+        }
+    }
+}
+
+/// Makes a row's fields no longer than the weight.
+struct Limit<'a> {
+    fx: &'a mut [f32],
+    fy: &'a mut [f32],
+    weight: f32,
+}
+
+impl Plain for Limit<'_> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        for (x, y) in self.fx.iter_mut().zip(self.fy) {
+            [*x, *y] = limited([*x, *y], self.weight);
+        }
+    }
+}
+
+#[inline(always)]
+fn limited([x, y]: [f32; 2], weight: f32) -> [f32; 2] {
+    let inverse = 1.0 / weight;
+    let [u, v] = [x * inverse, y * inverse];
+    let length = (u * u + v * v).sqrt();
+    let factor = if length > 1.0 { 1.0 / length } else { 1.0 };
+    [factor * x, factor * y]
+}
+
+struct Tile<'a> {
+    iteration: &'a Iteration<'a>,
+    back: &'a [f32],
+    fields: [Shared<'a, f32>; 2],
+    weight: f32,
+    group: usize,
+    rows: Range<usize>,
+    columns: Range<usize>,
+    size: [usize; 2],
+}
+
+struct Lanes<'a, const L: usize>(Tile<'a>);
+
+impl<const L: usize> Plain for Lanes<'_, L> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self(tile) = self;
+        for _ in 0..SWEEPS {
+            for colour in 0..COLOURS {
+                for i in tile.rows.clone() {
+                    let first = (COLOURS + colour - (tile.columns.start + 2 * i) % COLOURS) % COLOURS;
+                    for j in (tile.columns.start + first..tile.columns.end).step_by(COLOURS) {
+                        tile.step::<L>(i, j);
+                    }
+                }
+            }
+        }
+    }
+}
+
+impl Tile<'_> {
+    #[inline(always)]
+    fn at<const L: usize>(&self, i: usize, j: usize) -> usize {
+        ((self.group * self.size[0] + i) * self.size[1] + j) * L
+    }
+
+    #[inline(always)]
+    fn field<const L: usize>(&self, which: usize, i: usize, j: usize) -> [f32; L] {
+        // SAFETY: the lanes of a pixel, of this tile or of those beside it, which nobody writes to now.
+        unsafe { self.fields[which].at(self.at::<L>(i, j)).cast::<[f32; L]>().read() }
+    }
+
+    /// What of v is below 0; 0 outside the mask.
+    #[inline(always)]
+    fn below<const L: usize>(&self, i: usize, j: usize) -> [f32; L] {
+        if !self.iteration.mask.inside(i).contains(&j) {
+            return [0.0; L];
+        }
+        let (x, y) = (self.field::<L>(0, i, j), self.field::<L>(1, i, j));
+        let left = if j > 0 { self.field::<L>(0, i, j - 1) } else { [0.0; L] };
+        let up = if i > 0 { self.field::<L>(1, i - 1, j) } else { [0.0; L] };
+        let back = &self.back[self.at::<L>(i, j)..][..L];
+        std::array::from_fn(|l| (left[l] - x[l] + (up[l] - y[l]) - back[l]).min(0.0))
+    }
+
+    /// One pixel's.
+    #[inline(always)]
+    fn step<const L: usize>(&self, i: usize, j: usize) {
+        let [ny, nx] = self.size;
+        let here = self.below::<L>(i, j);
+        let right = if j + 1 < nx { self.below::<L>(i, j + 1) } else { here };
+        let down = if i + 1 < ny { self.below::<L>(i + 1, j) } else { here };
+        let (mut x, mut y) = (self.field::<L>(0, i, j), self.field::<L>(1, i, j));
+        for l in 0..L {
+            let moved = [x[l] - STEP * (right[l] - here[l]), y[l] - STEP * (down[l] - here[l])];
+            [x[l], y[l]] = limited(moved, self.weight);
+        }
+        let at = self.at::<L>(i, j);
+        // SAFETY: this task alone has the tile.
+        unsafe {
+            self.fields[0].at(at).cast::<[f32; L]>().write(x);
+            self.fields[1].at(at).cast::<[f32; L]>().write(y);
+        }
+    }
+}
