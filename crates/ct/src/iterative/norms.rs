@@ -45,7 +45,7 @@ impl Norms {
         let product = normal(&noise)?;
         let typical = context.install(|| dot(&noise, &product) / dot(&noise, &noise));
         // Not a number where nothing is inside the mask.
-        if !(typical > 0.0) {
+        if typical.is_nan() || typical <= 0.0 {
             // No ray meets the slice.
             return Ok(Self { normal: 1.0, both: IN_HAND, typical: 1.0 });
         }
@@ -77,11 +77,7 @@ fn clear_outside(g: &Geometry, mask: &Mask, image: &mut [f32]) {
 }
 
 /// The largest eigenvalue of a symmetric operator by Lanczos's method from a vector on; never more than it, but for rounding.
-fn largest_of(
-    context: &Context,
-    mut x: Vec<f32>,
-    mut operator: impl FnMut(&[f32]) -> Result<Vec<f32>>,
-) -> Result<f64> {
+fn largest_of(context: &Context, mut x: Vec<f32>, mut operator: impl FnMut(&[f32]) -> Result<Vec<f32>>) -> Result<f64> {
     let scale = |x: &mut [f32], factor: f64| x.par_iter_mut().for_each(|v| *v = (f64::from(*v) * factor) as f32);
     let subtract = |y: &mut [f32], factor: f64, x: &[f32]| {
         y.par_iter_mut().zip(x).for_each(|(y, x)| *y = (f64::from(*y) - factor * f64::from(*x)) as f32);
@@ -117,13 +113,15 @@ fn largest_of_tridiagonal(diagonal: &[f64], beside: &[f64]) -> f64 {
         let mut pivot = f64::INFINITY;
         diagonal.iter().zip(squares()).any(|(d, square)| {
             pivot = d - t - square / pivot;
-            pivot > 0.0
+            // At 0 the first so many rows have t as an eigenvalue, and all of them one above.
+            pivot >= 0.0
         })
     };
     let sides: Vec<f64> = squares().map(f64::sqrt).chain([0.0]).collect();
     let circles = diagonal.iter().enumerate().map(|(k, d)| d + sides[k] + sides[k + 1]);
     // Gershgorin's circles.
-    let mut within = [diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max), circles.fold(f64::NEG_INFINITY, f64::max)];
+    let mut within =
+        [diagonal.iter().copied().fold(f64::NEG_INFINITY, f64::max), circles.fold(f64::NEG_INFINITY, f64::max)];
     for _ in 0..60 {
         let middle = 0.5 * (within[0] + within[1]);
         within[usize::from(!any_above(middle))] = middle;
@@ -176,5 +174,19 @@ mod tests {
         let right = 2.0 - 2.0 * (0.9 * std::f64::consts::PI).cos();
         assert!((found - right).abs() < 1e-12, "{found} is not {right}");
         assert_eq!(largest_of_tridiagonal(&[3.5], &[]), 3.5);
+    }
+
+    /// D^T D of a plane of 40 x 50 has eigenvalues 4 sin^2(k pi / 80) + 4 sin^2(l pi / 100): hardly apart at the top, as those of A and the gradient are.
+    #[test]
+    fn steps_in_hand_are_enough() {
+        let g = Geometry { ny: 40, nx: 50, ..Geometry::new(vec![0.0], 50) };
+        let context = Context::new(isocenter_base::context::ContextOptions::default()).expect("a context");
+        let mut random = OneByOne::uniform(Random::new(1, KIND, 0));
+        let noise: Vec<f32> = (0..2000).map(|_| if random.draw() < 0.5 { 1.0 } else { -1.0 }).collect();
+        let found = largest_of(&context, noise, |x| Ok(with_gradient(&g, x, vec![0.0; x.len()], 1.0))).expect("memory");
+        let of = |n: f64| 4.0 * ((n - 1.0) * std::f64::consts::PI / (2.0 * n)).sin().powi(2);
+        let right = (of(40.0) + of(50.0)) / GRADIENT;
+        // From below, but for the rounding of f32.
+        assert!(found < right * (1.0 + 1e-6) && IN_HAND * found > right, "{found} of {right}");
     }
 }

@@ -3,7 +3,6 @@
 //! order primal-dual algorithms in convex optimization", ICCV 2011). As few as leave A as flat as the gradient lets it be: V views of N pixels sample the
 //! lowest V / (4 pi) periods across the slice far more densely than others (`benches/results/2026-12-01-smooth.md`).
 
-use super::Iteration;
 use super::options::{Algorithm, Fit, Iterative, Weighting};
 use crate::geometry::Geometry;
 use isocenter_base::cpu::buffer::collected;
@@ -27,7 +26,7 @@ pub(crate) struct Smooth {
 
 impl Smooth {
     /// None where steps go by single rays: of Poisson's law, and of weights.
-    pub(super) fn of(algorithm: Algorithm, options: &Iterative, g: &Geometry) -> Result<Option<Self>> {
+    pub(crate) fn of(algorithm: Algorithm, options: &Iterative, g: &Geometry) -> Result<Option<Self>> {
         let squares = options.fit == Fit::Squares && options.weighting == Weighting::Uniform;
         if algorithm != Algorithm::TotalVariation || !squares {
             return Ok(None);
@@ -40,6 +39,11 @@ impl Smooth {
         let table = collected((0..count * g.bins).map(|e| one(e / g.bins, e % g.bins)))?;
         let parts = (0..count).map(|j| if j == 0 { MEAN } else { j as f64 } / count as f64).collect();
         Ok(Some(Self { table, bins: g.bins, parts }))
+    }
+
+    /// Of the table.
+    pub(crate) fn bytes(&self) -> usize {
+        4 * self.table.len()
     }
 
     pub(crate) fn len(&self) -> usize {
@@ -65,9 +69,4 @@ fn count(g: &Geometry) -> usize {
     let turns = ((most - least) / PI).max(1.0);
     let wide = g.bins as f64 * g.bin_pitch / (g.nx.max(g.ny) as f64 * g.pixel_size);
     ((g.views() as f64 / turns * wide / (2.0 * PI)).round() as usize).clamp(2, MOST).min(g.bins)
-}
-
-/// Bytes of the table.
-pub(crate) fn bytes(iteration: &Iteration) -> usize {
-    iteration.smooth.as_ref().map_or(0, |smooth| 4 * smooth.table.len())
 }

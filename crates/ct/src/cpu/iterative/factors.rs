@@ -6,6 +6,7 @@ use crate::cpu::groups::Lanes;
 use crate::geometry::Geometry;
 use crate::iterative::Iteration;
 use crate::iterative::norms::Norms;
+use crate::iterative::smooth::Smooth;
 use crate::iterative::space::LEAST;
 use crate::output::mask::Mask;
 use isocenter_base::context::{Context, Job};
@@ -28,7 +29,7 @@ impl Factors {
         let (needs, subsets) = (iteration.needs(), iteration.subsets.all().len());
         let rays = if needs.ray_factors { g.views() * row_floats } else { 0 };
         let images = if needs.pixel_factors { subsets } else { 0 } + usize::from(!iteration.mask.spans().is_empty());
-        (4 * (rays + images * g.ny * g.nx) + crate::iterative::smooth::bytes(iteration)) as u64
+        (4 * (rays + images * g.ny * g.nx) + iteration.smooth.as_ref().map_or(0, Smooth::bytes)) as u64
     }
 
     /// For vectors whose rows have so many elements, the first bin at `pad`.

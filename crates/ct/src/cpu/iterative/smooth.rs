@@ -141,18 +141,18 @@ impl Row<'_> {
             let mut sums = [V::splat(0.0); M];
             for k in 0..bins {
                 let e = at::<V, ONE>(apart.add(k * lanes));
-                for m in 0..M {
-                    sums[m] = e.fma(V::splat(*table.add(m * bins + k)), sums[m]);
+                for (m, sum) in sums.iter_mut().enumerate() {
+                    *sum = e.fma(V::splat(*table.add(m * bins + k)), *sum);
                 }
             }
-            for m in 0..M {
-                sums[m] = sums[m].mul(at::<V, ONE>(self.less.as_ptr().add((j + m) * lanes + lane)));
+            for (m, sum) in sums.iter_mut().enumerate() {
+                *sum = sum.mul(at::<V, ONE>(self.less.as_ptr().add((j + m) * lanes + lane)));
             }
             for k in 0..bins {
                 let to = row.add(k * lanes);
                 let mut value = at::<V, ONE>(to);
-                for m in 0..M {
-                    value = sums[m].nfma(V::splat(*table.add(m * bins + k)), value);
+                for (m, sum) in sums.iter().enumerate() {
+                    value = sum.nfma(V::splat(*table.add(m * bins + k)), value);
                 }
                 if ONE {
                     *to = first(value);
@@ -189,27 +189,27 @@ impl Row<'_> {
             let mut sums = [V::splat(0.0); M];
             for k in (0..vectors).step_by(V::LANES) {
                 let e = V::load(apart.add(k));
-                for m in 0..M {
-                    sums[m] = e.fma(V::load(table.add(m * bins + k)), sums[m]);
+                for (m, sum) in sums.iter_mut().enumerate() {
+                    *sum = e.fma(V::load(table.add(m * bins + k)), *sum);
                 }
             }
             let mut by = [0.0f32; M];
-            for m in 0..M {
+            for (m, (by, sum)) in by.iter_mut().zip(sums).enumerate() {
                 let mut parts = [0.0; MOST_LANES];
-                sums[m].store(parts.as_mut_ptr());
+                sum.store(parts.as_mut_ptr());
                 let last: f32 = rest.clone().map(|k| *apart.add(k) * *table.add(m * bins + k)).sum();
-                by[m] = self.less[j + m] * (parts.iter().sum::<f32>() + last);
+                *by = self.less[j + m] * (parts.iter().sum::<f32>() + last);
             }
             for k in (0..vectors).step_by(V::LANES) {
                 let mut value = V::load(row.add(k));
-                for m in 0..M {
-                    value = V::splat(by[m]).nfma(V::load(table.add(m * bins + k)), value);
+                for (m, by) in by.iter().enumerate() {
+                    value = V::splat(*by).nfma(V::load(table.add(m * bins + k)), value);
                 }
                 value.store(row.add(k));
             }
             for k in rest {
-                for m in 0..M {
-                    *row.add(k) -= by[m] * *table.add(m * bins + k);
+                for (m, by) in by.iter().enumerate() {
+                    *row.add(k) -= by * *table.add(m * bins + k);
                 }
             }
         }
@@ -233,4 +233,133 @@ unsafe fn first<V: Vector<Element = f32>>(v: V) -> f32 {
     // SAFETY: by the caller's contract; there is room for all lanes.
     unsafe { v.store(all.as_mut_ptr()) };
     all[0]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::iterative::resident::Row as Layout;
+    use crate::geometry::Geometry;
+    use crate::iterative::options::{Algorithm, Iterative};
+    use isocenter_base::cpu::random::{OneByOne, Random};
+
+    const VIEWS: usize = 45;
+    /// No multiple of any vector.
+    const BINS: usize = 83;
+    const PAD: usize = 3;
+    const STEPS: [[f64; 2]; 3] = [[0.05, 1.8], [2.0, 1.8], [0.4, 0.0]];
+
+    fn smooth() -> Smooth {
+        let g = Geometry::new((0..VIEWS).map(|v| v as f64 * 0.07).collect(), BINS);
+        let smooth = Smooth::of(Algorithm::TotalVariation, &Iterative::default(), &g).expect("memory");
+        smooth.expect("squares without weights have smooth components")
+    }
+
+    fn kept(side: Lanes, groups: usize) -> Kept {
+        let (lanes, floats) = (side.count(), (PAD + BINS + PAD) * side.count());
+        let row = Layout { floats, pad: PAD };
+        let samples = VIEWS * floats;
+        Kept { side, lanes, groups, pixels: 0, image: 0, row, samples, rows: groups * samples, packed: 0, chunk: 1 }
+    }
+
+    /// Of slice `slice`, which has one of three steps.
+    fn value(slice: usize, view: usize, bin: usize, which: u64) -> f32 {
+        OneByOne::uniform(Random::new(which, 1, ((slice * VIEWS + view) * BINS + bin) as u64)).draw() as f32 - 0.3
+    }
+
+    fn filled(kept: &Kept, which: u64) -> Vec<f32> {
+        let mut rows = vec![0.0; kept.rows];
+        for slice in 0..kept.groups * kept.lanes {
+            for (view, bin) in (0..VIEWS * BINS).map(|k| (k / BINS, k % BINS)) {
+                rows[at(kept, slice, view, bin)] = value(slice, view, bin, which);
+            }
+        }
+        rows
+    }
+
+    fn at(kept: &Kept, slice: usize, view: usize, bin: usize) -> usize {
+        let (group, lane) = (slice / kept.lanes, slice % kept.lanes);
+        group * kept.samples + view * kept.row.floats + (kept.row.pad + bin) * kept.lanes + lane
+    }
+
+    fn found(level: Level, smooth: &Smooth, side: Lanes) -> (Kept, Vec<f32>) {
+        let kept = kept(side, if side.count() == 1 { 3 } else { 2 });
+        let steps: Vec<[f64; 2]> = (0..kept.groups * kept.lanes).map(|slice| STEPS[slice % 3]).collect();
+        let (mut rows, by) = (filled(&kept, 1), filled(&kept, 2));
+        let part = Part::new(smooth, &steps, kept.lanes);
+        approach(level, (&kept, smooth), (&mut rows, Some(&by)), &part);
+        (kept, rows)
+    }
+
+    /// A step of rows in the metric of the components, in f64: each component on its own, and what is left of the row.
+    fn expected(smooth: &Smooth, slice: usize, view: usize, [step, relaxed]: [f64; 2]) -> Vec<f64> {
+        let from: Vec<f64> = (0..BINS).map(|bin| f64::from(value(slice, view, bin, 1))).collect();
+        let apart: Vec<f64> = (0..BINS).map(|bin| f64::from(value(slice, view, bin, 2)) - from[bin]).collect();
+        let (mut left, mut go) = (apart.clone(), vec![0.0; BINS]);
+        for (j, part) in smooth.parts.iter().enumerate() {
+            let norm = (if j == 0 { 1.0 } else { 2.0 } / BINS as f64).sqrt();
+            let one = |k: usize| norm * (std::f64::consts::PI * j as f64 * (k as f64 + 0.5) / BINS as f64).cos();
+            let along: f64 = (0..BINS).map(|k| one(k) * apart[k]).sum();
+            for k in 0..BINS {
+                left[k] -= along * one(k);
+                go[k] += part * step / (1.0 + part * step) * along * one(k);
+            }
+        }
+        (0..BINS).map(|k| from[k] + relaxed * (go[k] + step / (1.0 + step) * left[k])).collect()
+    }
+
+    /// Sums of 83 products in f32, of values of 1, are right to some 1e-6, and 7 components' parts of them are added.
+    #[test]
+    fn a_step_is_that_of_f64_at_every_level() {
+        let smooth = smooth();
+        assert!(smooth.len() == 7, "{} components", smooth.len());
+        for level in Level::available() {
+            for side in [Lanes::Alone, Lanes::Side(1), Lanes::Side(8), Lanes::Side(16), Lanes::Side(32)] {
+                let (kept, rows) = found(level, &smooth, side);
+                for (slice, view) in [(0, 0), (1, 7), (kept.groups * kept.lanes - 1, VIEWS - 1)] {
+                    let right = expected(&smooth, slice, view, STEPS[slice % 3]);
+                    for (bin, right) in right.iter().enumerate() {
+                        let seen = f64::from(rows[at(&kept, slice, view, bin)]);
+                        assert!(
+                            (seen - right).abs() < 3e-6,
+                            "{level:?}, {side:?}, slice {slice}: {seen} is not {right}"
+                        );
+                    }
+                }
+                assert!(rows[..PAD * kept.lanes].iter().all(|v| *v == 0.0), "{level:?}, {side:?}: padding");
+            }
+        }
+    }
+
+    #[test]
+    fn a_slice_does_not_depend_on_those_beside_it() {
+        let smooth = smooth();
+        for level in Level::available() {
+            let (one, of_one) = found(level, &smooth, Lanes::Side(1));
+            for side in [8, 16, 32] {
+                let (kept, rows) = found(level, &smooth, Lanes::Side(side));
+                for (slice, view, bin) in
+                    (0..3 * VIEWS * BINS).map(|k| (k / (VIEWS * BINS), k / BINS % VIEWS, k % BINS))
+                {
+                    let [a, b] = [of_one[at(&one, slice, view, bin)], rows[at(&kept, slice, view, bin)]];
+                    assert!(a.to_bits() == b.to_bits(), "{level:?}, {side} lanes, slice {slice}: {a} and {b}");
+                }
+            }
+        }
+    }
+
+    /// Rows that norms go by: each component has its part of what it was.
+    #[test]
+    fn components_count_less_in_norms() {
+        let smooth = smooth();
+        let kept = kept(Lanes::Alone, 1);
+        for (j, part) in smooth.parts.iter().enumerate() {
+            let mut rows = vec![0.0; kept.rows];
+            rows[PAD..PAD + BINS].copy_from_slice(&smooth.table[j * BINS..(j + 1) * BINS]);
+            approach(Level::detect(), (&kept, &smooth), (&mut rows, None), &Part::of_norms(&smooth));
+            for (v, c) in rows[PAD..].iter().zip(&smooth.table[j * BINS..(j + 1) * BINS]) {
+                assert!((f64::from(*v) - part * f64::from(*c)).abs() < 1e-6, "component {j}: {v} is not {part} {c}");
+            }
+        }
+    }
 }

@@ -462,7 +462,7 @@ impl Space for Resident<'_> {
         let plane = self.plane();
         let parts = self.images.get_disjoint_mut([back.0, fields[0].0, fields[1].0]);
         let Ok([back, fx, fy]) = parts else { fail!(Internal, "images that are not three") };
-        plane.polish(self.iteration, back, [fx, fy], penalty);
+        plane.polish(&self.iteration.mask, back, [fx, fy], penalty);
         Ok(())
     }
 

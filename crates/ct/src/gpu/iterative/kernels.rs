@@ -93,7 +93,14 @@ pub(super) struct VariationKernels {
 impl VariationKernels {
     fn new(device: &Device) -> Result<Self> {
         let kernel = |name: &str| device.function(&crate::images::VARIATION, &format!("ct_variation_{name}"));
-        Ok(Self { primal: kernel("primal")?, dual: kernel("dual")?, bound: kernel("bound")?, limit: kernel("limit")?, polish: kernel("polish")?, moved: kernel("moved")? })
+        Ok(Self {
+            primal: kernel("primal")?,
+            dual: kernel("dual")?,
+            bound: kernel("bound")?,
+            limit: kernel("limit")?,
+            polish: kernel("polish")?,
+            moved: kernel("moved")?,
+        })
     }
 }
 

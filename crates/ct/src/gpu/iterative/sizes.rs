@@ -6,7 +6,7 @@ use crate::geometry::Geometry;
 use crate::gpu::toeplitz::DeviceProduct;
 use crate::iterative::Iteration;
 use crate::iterative::options::Start;
-use crate::iterative::smooth;
+use crate::iterative::smooth::Smooth;
 
 /// Pixels of a slab that fill a GPU whatever the method.
 const PIXELS: usize = 1 << 28;
@@ -42,7 +42,7 @@ fn factor_bytes(g: &Geometry, iteration: &Iteration) -> u64 {
     let rays = tables * g.views() * g.bins;
     let pixels = if needs.pixel_factors { iteration.subsets.all().len() } else { 0 } + 2;
     let convolution: u64 = iteration.doubled(g).map_or(0, |shape| DeviceProduct::held_bytes(shape).iter().sum());
-    (4 * (rays + pixels * g.ny * g.nx) + smooth::bytes(iteration)) as u64 + convolution
+    (4 * (rays + pixels * g.ny * g.nx) + iteration.smooth.as_ref().map_or(0, Smooth::bytes)) as u64 + convolution
 }
 
 /// Of one slice's numbers: sums, their parts, whether it has ended, and the blocks that are done.

@@ -4,8 +4,12 @@ use crate::geometry::Geometry;
 use crate::gpu::band_limited::Volume;
 use crate::iterative::Iteration;
 use crate::iterative::norms::Norms;
+use crate::iterative::smooth::Smooth;
 use isocenter_base::context::{Context, Job};
-use isocenter_base::gpu::DeviceMemory;
+use isocenter_base::cpu::buffer::collected;
+use isocenter_base::error::Result;
+use isocenter_base::gpu::{Device, DeviceMemory};
+use std::sync::Arc;
 
 /// What all slices share.
 #[derive(Debug)]
@@ -15,6 +19,25 @@ pub(super) struct Factors {
     /// Of each subset's pixels.
     pub(super) pixels: Vec<DeviceMemory>,
     pub(super) norms: Option<Norms>,
+}
+
+/// Smooth components on the device.
+#[derive(Debug)]
+pub(super) struct SmoothTables {
+    pub(super) table: DeviceMemory,
+    pub(super) parts: DeviceMemory,
+    pub(super) count: usize,
+}
+
+impl SmoothTables {
+    pub(super) fn new(device: &Arc<Device>, smooth: &Smooth) -> Result<Self> {
+        let parts = collected(smooth.parts.iter().map(|part| *part as f32))?;
+        Ok(Self {
+            table: DeviceMemory::from_slice(device, &smooth.table)?,
+            parts: DeviceMemory::from_slice(device, &parts)?,
+            count: smooth.len(),
+        })
+    }
 }
 
 /// Some slices.

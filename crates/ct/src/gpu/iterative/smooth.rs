@@ -1,12 +1,10 @@
 //! Launches `kernels/ct/smooth.cu`.
 
 use super::resident::Resident;
-use crate::iterative::smooth::Smooth;
+use super::slab::SmoothTables;
 use crate::iterative::space::{Rows, Sum};
-use isocenter_base::cpu::buffer::collected;
 use isocenter_base::error::{Result, fail};
-use isocenter_base::gpu::{Device, DeviceMemory, Launch, mirrored};
-use std::sync::Arc;
+use isocenter_base::gpu::{Launch, mirrored};
 
 /// Mirrors `Approach`.
 #[repr(C)]
@@ -32,25 +30,6 @@ const ROWS: usize = 4;
 const BLOCKS: usize = 512;
 /// What any GPU has without asking.
 const SHARED_BYTES: usize = 48 << 10;
-
-/// Smooth components on the device.
-#[derive(Debug)]
-pub(super) struct SmoothTables {
-    table: DeviceMemory,
-    parts: DeviceMemory,
-    count: usize,
-}
-
-impl SmoothTables {
-    pub(super) fn new(device: &Arc<Device>, smooth: &Smooth) -> Result<Self> {
-        let parts = collected(smooth.parts.iter().map(|part| *part as f32))?;
-        Ok(Self {
-            table: DeviceMemory::from_slice(device, &smooth.table)?,
-            parts: DeviceMemory::from_slice(device, &parts)?,
-            count: smooth.len(),
-        })
-    }
-}
 
 impl Resident<'_> {
     /// See `Space::approach_smoothly`.

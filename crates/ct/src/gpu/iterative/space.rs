@@ -7,7 +7,8 @@ use super::slab::Slab;
 use crate::iterative::history::Iterated;
 use crate::iterative::norms::Norms;
 use crate::iterative::space::{
-    Bound, Dual, Excess, Hasten, Image, Limit, Offsets, Penalty, Primal, Rows, Shift, Space, Sum};
+    Bound, Dual, Excess, Hasten, Image, Limit, Offsets, Penalty, Primal, Rows, Shift, Space, Sum,
+};
 use isocenter_base::cpu::buffer::copied;
 use isocenter_base::error::{Result, fail};
 use isocenter_base::gpu::{DeviceMemory, Rows as PinnedRows, clear_device, copy_device};

@@ -1,7 +1,6 @@
 //! How large the steps of the image and of the duals are.
 
-use super::LOOK;
-use super::places::{FIELD_STEP, IMAGE_STEP, RELAXATION, RELAXED, ROW_STEP};
+use super::places::{FIELD_STEP, IMAGE_STEP, LOOK, RELAXATION, RELAXED, ROW_STEP};
 use crate::iterative::norms::{DEPTH, GRADIENT, Norms};
 use crate::iterative::space::Space;
 use isocenter_base::error::Result;
@@ -26,8 +25,13 @@ struct Rule {
 const SMOOTH: Rule =
     Rule { first: 1.2, of_noise: 3.0, of_weight: 1.0, limits: [0.25, 60.0], settles: [LOOK, 2 * LOOK, 5 * LOOK] };
 /// Where smooth components take the same steps (`benches/results/2026-12-01-balance.md`).
-const PLAIN: Rule =
-    Rule { first: 0.85, of_noise: 1.8, of_weight: 0.75, limits: [0.25, 6.0], settles: [5 * LOOK, 10 * LOOK, usize::MAX] };
+const PLAIN: Rule = Rule {
+    first: 0.85,
+    of_noise: 1.8,
+    of_weight: 0.75,
+    limits: [0.25, 6.0],
+    settles: [5 * LOOK, 10 * LOOK, usize::MAX],
+};
 
 /// The balance between the steps of the image and of the duals, one a slice. It follows them where the curvature is not known beforehand: of Poisson's law,
 /// of weights that are made of the data, and of offsets, which take from it.

@@ -12,11 +12,11 @@
 //! Of squares any other q adds `|A x - b - q|^2 / 2`, and t times the sum of `q - (A x - b)`. The bound below the minimum that is the highest so far
 //! counts.
 
-use super::polish::polishes;
 use super::places::{
     AHEAD, BOUNDS, DIFFERENCE, DISTANCE, DUAL, DUALITY, GRADIENTS, LOWEST, MASS, PROJECTED, REPAIRED, SQUARE,
     VARIATION, base, fields,
 };
+use super::polish::polishes;
 use crate::iterative::Iteration;
 use crate::iterative::rings::Rings;
 use crate::iterative::space::{Bound, DATA, Penalty, Rows, Space};

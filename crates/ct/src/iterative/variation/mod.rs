@@ -19,8 +19,8 @@ use super::space::{DATA, Dual, Image, Needs, Offsets, Penalty, Primal, Rows, Spa
 use balance::Balance;
 use isocenter_base::error::Result;
 use places::{
-    ADOPTED, AHEAD, DUAL, FIELD_STEP, GRADIENTS, IMAGE_STEP, MOVED, PROJECTED, RELAXED, RINGS, ROW_STEP, SQUARE, SUMS,
-    all_images, fields,
+    ADOPTED, AHEAD, DUAL, FIELD_STEP, GRADIENTS, IMAGE_STEP, LOOK, MOVED, PROJECTED, RELAXED, RINGS, ROW_STEP, SQUARE,
+    SUMS, all_images, fields,
 };
 use std::ops::Range;
 
@@ -64,8 +64,6 @@ pub(crate) fn lasting(iteration: &Iteration) -> impl Iterator<Item = Vector> {
     images.map(Vector::Image).chain([DATA, DUAL].map(Vector::Rows)).chain(rings).chain(roots)
 }
 
-/// Iterations from one look at the gap to the next; the balance follows then, too.
-const LOOK: usize = 20;
 /// The part of the objective that the gap ends at, where nobody says.
 const TOLERANCE: f64 = 1e-4;
 /// Numbers of slices that depend on each other: their sum, in the place of each.

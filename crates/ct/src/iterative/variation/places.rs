@@ -33,6 +33,8 @@ pub(super) const RINGS: [Sum; 2] = [Sum(16), Sum(17)];
 const NUMBERS: [Sum; 4] = [Sum(18), Sum(19), Sum(20), Sum(21)];
 pub(super) const SUMS: usize = 22;
 
+/// Iterations from one look at the gap to the next; the balance follows then, too.
+pub(super) const LOOK: usize = 20;
 /// Each step goes so much further than the plain method's.
 pub(super) const RELAXATION: f64 = 1.8;
 
