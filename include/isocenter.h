@@ -2442,7 +2442,7 @@ isoc_status isoc_ct_find_bad_views(isoc_ct *ct,
 
 // Suggests isoc_ct_iterative.regularisation for ISOC_CT_ALGORITHM_TOTAL_VARIATION by the plan's projections: `weight` gets
 // 0.7 s q^1.6 (N / 64)^0.7 sqrt(views) pixel_size in the length unit, s the standard deviation of the noise of a line integral, N the pixels along the slice's shorter side, and q
-// the deviation, over s, of what up to 4 slices leave of their data that total variation of 0.5 s sqrt(views) pixel_size makes in up to 120 iterations: edges that are sharper than
+// the deviation, over s, of what up to 4 slices leave of their data that total variation of 0.5 s sqrt(views) pixel_size makes in up to 60 iterations: edges that are sharper than
 // pixels can show leave more than noise, and ask for more. q counts up to 8. The slices are made within the bounds and the mask of isoc_ct_set_iterative, or above 0 where there is no lower bound; the object must lie
 // within them. Of 576 simulated scans of parts of one value (64 to 512 pixels, 30 to 180 views, noise of 0.3 to 3 %) the error with this weight was within 1.1 times of the least in 88 %, and within 1.5 in all; of a smooth object
 // 8 times as much was nearer to the truth. Nothing in the plan changes.

@@ -872,7 +872,7 @@ class CT(Plan):
 
         It is ``0.7 * s * q**1.6 * (n / 64)**0.7 * sqrt(views) * pixel_size`` for n pixels across, s the standard deviation of the noise of a line
         integral, estimated from third differences along the bins of some rows. q is how much more than noise up to 4 slices leave of the data that
-        total variation makes with ``0.5 * s * sqrt(views) * pixel_size`` in up to 120 iterations, within the bounds and the mask of `set_iterative`
+        total variation makes with ``0.5 * s * sqrt(views) * pixel_size`` in up to 60 iterations, within the bounds and the mask of `set_iterative`
         or above 0: edges that are sharper than pixels can show ask for more. A smooth object wants up to 8 times as much. Where neighbouring bins
         share noise, as by a scintillator's blur, s is too small.
 

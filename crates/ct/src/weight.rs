@@ -40,7 +40,7 @@ const OF_SIDE: f64 = 0.7;
 const LARGEST: f64 = 8.0;
 /// Slices that are looked at, and iterations: what they leave is where it stays to a hundredth.
 const SLICES: usize = 4;
-const ITERATIONS: usize = 120;
+const ITERATIONS: usize = 60;
 
 /// Parts of the call's work that are done by then.
 const NOISE: f64 = 0.05;
