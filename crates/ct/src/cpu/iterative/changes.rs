@@ -1,6 +1,6 @@
 //! The changes that methods make to vectors' elements: y is changed by x, s is what all slices share there, f the slice's factor.
 
-use super::pointwise::{Change, NOTHING};
+use super::pointwise::{Change, NOTHING, without_smallest};
 
 /// y = s (x - y); the sum of s (x - y)^2.
 pub(super) struct Residual;
@@ -206,7 +206,7 @@ impl Change for Multiply {
     #[inline(always)]
     fn apply(&self, y: &mut f32, x: f32, shared: f32, _: f32) -> [f32; 2] {
         // A pixel that no ray of this subset meets waits for another's.
-        let moved = (*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
+        let moved = without_smallest(*y * shared * x).max(self.bounds[0]).min(self.bounds[1]);
         *y = if shared == 0.0 { *y } else { moved };
         NOTHING
     }

@@ -1,6 +1,7 @@
 //! Total variation's steps on images `[y][x][lane]`: differences to the next pixel of a row and of a column, and to the next slice, 0 at
 //! the last.
 
+use super::pointwise::without_smallest;
 use crate::iterative::Iteration;
 use crate::iterative::space::Penalty;
 use isocenter_base::cpu::level::Level;
@@ -298,14 +299,10 @@ impl Plain for PrimalRow<'_> {
             *ahead = 2.0 * next - *x;
             *gradient = next;
             let moved = *x + relaxed * (next - *x);
-            // What only decays comes to numbers below the normal ones after some 400 iterations, with which processors are many times slower.
-            *x = if moved.abs() < SMALLEST { 0.0 } else { moved };
+            *x = without_smallest(moved);
         }
     }
 }
-
-/// Its products with weights of rays are still normal, or become 0 soon.
-const SMALLEST: f32 = 16.0 * f32::MIN_POSITIVE;
 
 /// A row of an image, the next one, and that of the slices after.
 #[derive(Clone, Copy)]
