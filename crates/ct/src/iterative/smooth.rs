@@ -20,7 +20,7 @@ pub(crate) struct Smooth {
     /// Component after component.
     pub(crate) table: Vec<f32>,
     pub(crate) bins: usize,
-    /// Of each, the part of a step that it gets.
+    /// Part of a step that each gets.
     pub(crate) parts: Vec<f64>,
 }
 
@@ -41,7 +41,7 @@ impl Smooth {
         Ok(Some(Self { table, bins: g.bins, parts }))
     }
 
-    /// Of the table.
+    /// Size of the table.
     pub(crate) fn bytes(&self) -> usize {
         4 * self.table.len()
     }

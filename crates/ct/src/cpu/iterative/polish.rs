@@ -1,7 +1,7 @@
 //! Fields are moved so that less of v = D^T y - back is below 0: projected gradient of the sum of squares of what is, a pixel's field at a time, in the
 //! order of three colours, so that no two that are moved at a time share a pixel; tile by tile, whose neighbours stay.
 
-use super::variation::Plane;
+use super::variation::{Plane, limited};
 use crate::iterative::space::Penalty;
 use crate::iterative::variation::polish::{COLOURS, STEP, SWEEPS, TILE};
 use crate::output::mask::Mask;
@@ -17,7 +17,7 @@ impl Plane {
     pub(super) fn polish(&self, mask: &Mask, back: &[f32], [fx, fy]: [&mut [f32]; 2], penalty: Penalty) {
         let (nx, ny, lanes) = (self.nx, self.ny, self.lanes);
         let fields = fx.par_chunks_exact_mut(self.row()).zip(fy.par_chunks_exact_mut(self.row()));
-        fields.for_each(|(fx, fy)| vectorised(self.level, Limit { fx, fy, weight: penalty.weight }));
+        fields.for_each(|(fx, fy)| vectorised(self.level, Limit { fx, fy, penalty }));
         let groups = back.len() / (self.row() * ny);
         let fields = [Shared::new(fx), Shared::new(fy)];
         for odd in [[0, 0], [0, 1], [1, 0], [1, 1]] {
@@ -30,7 +30,7 @@ impl Plane {
                     mask,
                     back,
                     fields,
-                    weight: penalty.weight,
+                    penalty,
                     group: k / (down * across),
                     rows: span(k / across % down, odd[0], ny),
                     columns: span(k % across, odd[1], nx),
@@ -52,7 +52,7 @@ impl Plane {
 struct Limit<'a> {
     fx: &'a mut [f32],
     fy: &'a mut [f32],
-    weight: f32,
+    penalty: Penalty,
 }
 
 impl Plain for Limit<'_> {
@@ -61,25 +61,16 @@ impl Plain for Limit<'_> {
     #[inline(always)]
     fn run(self) {
         for (x, y) in self.fx.iter_mut().zip(self.fy) {
-            [*x, *y] = limited([*x, *y], self.weight);
+            [*x, *y, _] = limited([*x, *y, 0.0], self.penalty);
         }
     }
-}
-
-#[inline(always)]
-fn limited([x, y]: [f32; 2], weight: f32) -> [f32; 2] {
-    let inverse = 1.0 / weight;
-    let [u, v] = [x * inverse, y * inverse];
-    let length = (u * u + v * v).sqrt();
-    let factor = if length > 1.0 { 1.0 / length } else { 1.0 };
-    [factor * x, factor * y]
 }
 
 struct Tile<'a> {
     mask: &'a Mask,
     back: &'a [f32],
     fields: [Shared<'a, f32>; 2],
-    weight: f32,
+    penalty: Penalty,
     group: usize,
     rows: Range<usize>,
     columns: Range<usize>,
@@ -141,8 +132,8 @@ impl Tile<'_> {
         let down = if i + 1 < ny { self.below::<L>(i + 1, j) } else { here };
         let (mut x, mut y) = (self.field::<L>(0, i, j), self.field::<L>(1, i, j));
         for l in 0..L {
-            let moved = [x[l] - STEP * (right[l] - here[l]), y[l] - STEP * (down[l] - here[l])];
-            [x[l], y[l]] = limited(moved, self.weight);
+            let moved = [x[l] - STEP * (right[l] - here[l]), y[l] - STEP * (down[l] - here[l]), 0.0];
+            [x[l], y[l], _] = limited(moved, self.penalty);
         }
         let at = self.at::<L>(i, j);
         // SAFETY: this task alone has the tile.

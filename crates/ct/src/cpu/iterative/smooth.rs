@@ -27,7 +27,7 @@ impl Part {
         Self { whole, less }
     }
 
-    /// Of one slice, what turns its rows into those that norms go by: `by` is none then.
+    /// Parts of one slice that turn its rows into those that norms go by; there is no `by` then.
     pub(super) fn of_norms(smooth: &Smooth) -> Self {
         Self { whole: vec![0.0], less: smooth.less_of_small().map(|less| -less as f32).collect() }
     }
@@ -59,7 +59,7 @@ const TOGETHER: usize = 4;
 struct Row<'a> {
     row: &'a mut [f32],
     by: Option<&'a [f32]>,
-    /// As long as the row; overwritten.
+    /// Difference of the two, which is written here; as long as the row.
     apart: &'a mut [f32],
     table: &'a [f32],
     side: Lanes,
@@ -262,7 +262,7 @@ mod tests {
         Kept { side, lanes, groups, pixels: 0, image: 0, row, samples, rows: groups * samples, packed: 0, chunk: 1 }
     }
 
-    /// Of slice `slice`, which has one of three steps.
+    /// Random number of a bin.
     fn value(slice: usize, view: usize, bin: usize, which: u64) -> f32 {
         OneByOne::uniform(Random::new(which, 1, ((slice * VIEWS + view) * BINS + bin) as u64)).draw() as f32 - 0.3
     }

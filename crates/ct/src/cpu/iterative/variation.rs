@@ -239,7 +239,7 @@ impl Plane {
 
 /// A field's vector, no longer than the weight.
 #[inline(always)]
-fn limited([x, y, z]: [f32; 3], penalty: Penalty) -> [f32; 3] {
+pub(super) fn limited([x, y, z]: [f32; 3], penalty: Penalty) -> [f32; 3] {
     // The length in units of the weight: squares of large numbers leave f32.
     let inverse = 1.0 / penalty.weight;
     let [u, v, w] = [x, y, z].map(|part| part * inverse);

@@ -36,7 +36,7 @@ pub(in crate::gpu) struct Kernels {
     pub(super) variation: VariationKernels,
     pub(super) fista: FistaKernels,
     pub(super) rings: RingKernels,
-    /// Of `kernels/ct/smooth.cu`.
+    /// Kernel of `kernels/ct/smooth.cu`.
     pub(super) approach: Function,
 }
 
